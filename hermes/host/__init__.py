@@ -1,0 +1,1 @@
+"""The plugin host: manifests, worker processes and the calls that run in them."""
