@@ -6,6 +6,8 @@ envelope. How a code is shown (HTTP status, exit code, log line) is decided wher
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class HermesError(Exception):
     """Base of everything Hermes raises on purpose.
@@ -125,6 +127,31 @@ class ConfigError(HermesError):
     def __str__(self) -> str:
         where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         return ": ".join(part for part in (where, self.key, self.detail) if part)
+
+    @property
+    def problems(self) -> tuple[ConfigError, ...]:
+        """Everything that is wrong, one error each."""
+        return (self,)
+
+
+class ConfigErrors(ConfigError):
+    """Several things are wrong with one file.
+
+    File, line, key and `detail` are those of the first; `str()` has a line for each of `problems`.
+    """
+
+    def __init__(self, problems: Sequence[ConfigError]) -> None:
+        first = problems[0]
+        super().__init__(first.detail, file=first.file, line=first.line, key=first.key)
+        self._problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self._problems)
+
+    @property
+    def problems(self) -> tuple[ConfigError, ...]:
+        """Everything that is wrong, one error each, in the order of the lines."""
+        return self._problems
 
 
 class StartError(HermesError):

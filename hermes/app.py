@@ -1,0 +1,246 @@
+"""The composition root: builds every part from the configuration, and owns start and stop. Only this file knows all."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from hermes import __version__
+from hermes.bus import Bus
+from hermes.catalog import find
+from hermes.config import Config
+from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
+from hermes.dispatch.shelf import Shelf
+from hermes.errors import StartError
+from hermes.gateway.access import Access, is_loopback, key_access, load_admin_key, open_access
+from hermes.gateway.messages import Messages
+from hermes.gateway.operations import Operations, Readiness
+from hermes.gateway.server import Server, bind, build_app, build_server
+from hermes.host.host import Host, HostSettings
+from hermes.host.plugin import Places, Plugin
+from hermes.host.supervisor import Watch
+from hermes.journal.base import Journal
+from hermes.observe.logs import Logger
+from hermes.observe.metrics import Metrics
+from hermes.routing.decision import Thresholds
+from hermes.routing.lexicon import IntentEntry, Lexicon
+from hermes.routing.router import Router
+
+_EXAMPLE = """\
+Hermes {version} listens on {url}
+Try it from another terminal:
+
+  curl -s '{url}/v1/messages?wait=5' -H 'Content-Type: application/json'{key} -d '{{"text": "系统状态"}}'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    journal: Journal
+    bus: Bus
+    router: Router
+    host: Host
+    pipeline: Pipeline
+    metrics: Metrics
+
+
+class App:
+    """One daemon. `environ` is what plugins may be given variables from; `hints` is where people are greeted."""
+
+    def __init__(
+        self, config: Config, environ: Mapping[str, str], log: Logger, *, hints: TextIO = sys.stderr
+    ) -> None:
+        self._config = config
+        self._environ = environ
+        self._log = log
+        self._hints = hints
+        self._hurry = asyncio.Event()
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until a signal asks to stop; raises StartError if this place does not allow a start."""
+        started = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
+        with _StateFolder(self._config.hermes.state_dir):
+            listener = bind(self._config.hermes.bind_host, self._config.hermes.bind_port)
+            url = _url(*listener.getsockname()[:2])
+            access, key_file = self._access()
+            parts = self._build()
+            await parts.journal.open()
+            self._load_plugins(parts)
+            recovered = await parts.pipeline.recover()
+            server = self._server(parts, access)
+            serving = loop.create_task(server.serve(sockets=[listener]))
+            seconds = round(time.perf_counter() - started, 3)
+            self._log.info("listening", url=url, version=__version__, seconds=seconds, recovered=recovered)
+            self._greet(url, key_file)
+            parts.host.start()
+            try:
+                await self._until_told(serving)
+            finally:
+                await self._shut_down(parts, server)
+                await serving
+
+    def _on_signal(self, name: str) -> None:
+        self._log.info("signal", signal=name)
+        if self._stop.is_set():
+            self._hurry.set()
+        self._stop.set()
+
+    async def _until_told(self, serving: asyncio.Task[None]) -> None:
+        stop = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait((stop, serving), return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+
+    async def _shut_down(self, parts: _Parts, server: Server) -> None:
+        """End in the order in which nobody is lied to: streams, new messages, running calls, workers, connections."""
+        self._log.info("stopping")
+        parts.bus.close("shutdown")
+        draining = asyncio.ensure_future(parts.pipeline.stop(self._config.limits.shutdown_grace))
+        hurry = asyncio.ensure_future(self._hurry.wait())
+        await asyncio.wait((draining, hurry), return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if not draining.done():
+            draining.cancel()
+            await parts.pipeline.stop(0)
+        await parts.host.stop()
+        server.stop()
+        await parts.journal.close()
+        self._log.info("stopped")
+
+    def _build(self) -> _Parts:
+        config, metrics = self._config, Metrics()
+        limits = config.limits
+
+        def on_commit(seconds: float, entries: int) -> None:
+            metrics.journal_commit_seconds.observe(seconds)
+            metrics.journal_entries.inc(entries)
+
+        journal: Journal = find("journal", "sqlite")(
+            config.hermes.state_dir / "journal.db", sync=config.journal.sync, on_commit=on_commit
+        )
+        thresholds = Thresholds(
+            config.router.min_confidence, config.router.clarify_threshold, config.router.clarify_margin
+        )
+        router = Router(config.router.strategies, thresholds)
+        host = Host(
+            HostSettings(config.hermes.default_timeout, limits.queue_wait, limits.frame_bytes),
+            Places(
+                plugins_dir=config.hermes.plugins_dir,
+                state_dir=config.hermes.state_dir,
+                base_dir=config.base_dir,
+                configs=config.plugins,
+                environment=self._environ,
+                source=config.source,
+            ),
+            check=_check_keywords,
+            watch=Watch(self._log, metrics),
+        )
+        bus = Bus(on_slow=metrics.sse_dropped.labels("slow").inc)
+        metrics.sse_subscribers.set_function(lambda: bus.subscribers)
+        pipeline = Pipeline(
+            PipelineSettings(limits.pending, limits.result_bytes, limits.inline_bytes, config.hermes.locale),
+            Rooms(journal, router, host, bus, self._log, metrics),
+        )
+        return _Parts(journal, bus, router, host, pipeline, metrics)
+
+    def _load_plugins(self, parts: _Parts) -> None:
+        folder = self._config.hermes.plugins_dir
+        if not folder.is_dir():
+            self._log.warning("plugins_dir_missing", plugins_dir=str(folder))
+        parts.host.load()
+        parts.router.load(
+            entry
+            for plugin in {id(t.plugin): t.plugin for t in parts.host.targets}.values()
+            for entry in _entries(plugin)
+        )
+
+    def _server(self, parts: _Parts, access: Access) -> Server:
+        shelf = Shelf(parts.pipeline.live, parts.journal)
+        messages = Messages(
+            parts.pipeline, shelf, parts.bus, access=access, body_bytes=self._config.limits.body_bytes
+        )
+        operations = Operations(
+            parts.host, parts.router, parts.metrics, access=access, readiness=lambda: self._readiness(parts)
+        )
+        return build_server(build_app([*messages.routes, *operations.routes], self._log))
+
+    def _access(self) -> tuple[Access, Path | None]:
+        """Return who is let in, and the file of the key if one is needed."""
+        host = self._config.hermes.bind_host
+        if self._config.auth.mode == "none" or is_loopback(host):
+            if not is_loopback(host):
+                self._log.warning("auth_is_off", bind=self._config.hermes.bind)
+            return open_access(host), None
+        file = self._config.hermes.state_dir / "admin.key"
+        key, new = load_admin_key(file)
+        self._log.info("admin_key_made" if new else "admin_key_used", file=str(file))
+        return key_access(key), file
+
+    def _readiness(self, parts: _Parts) -> Readiness:
+        blocking = [reason for reason in (parts.journal.trouble(),) if reason]
+        if parts.pipeline.stopping:
+            blocking.append("Hermes is shutting down")
+        lacking = [
+            f"plugin {row['name']} failed" for row in parts.host.describe() if row["state"] == "failed"
+        ]
+        if not self._config.hermes.plugins_dir.is_dir():
+            lacking.append("the plugins folder is missing")
+        status = "unavailable" if blocking else "degraded" if lacking else "ok"
+        return Readiness(status, blocking + lacking)
+
+    def _greet(self, url: str, key_file: Path | None) -> None:
+        key = f" -H \"Authorization: Bearer $(cat '{key_file}')\"" if key_file is not None else ""
+        print(_EXAMPLE.format(version=__version__, url=url, key=key), file=self._hints, flush=True)
+
+
+class _StateFolder:
+    """Holds the state folder for this process alone: two daemons on one journal would run messages twice."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = -1
+
+    def __enter__(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartError(f"another Hermes uses {self._folder}; end it, or set hermes.state_dir") from None
+        except OSError as error:
+            raise StartError(
+                f"the state folder {self._folder} cannot be used: {error.strerror}; set hermes.state_dir to a folder "
+                "that can be written"
+            ) from error
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+
+def _check_keywords(plugin: Plugin) -> None:
+    Lexicon(_entries(plugin))
+
+
+def _entries(plugin: Plugin) -> list[IntentEntry]:
+    name = plugin.manifest.name
+    return [
+        IntentEntry(one.name, name, one.keywords, priority=one.priority, writes=one.writes)
+        for one in plugin.manifest.intents
+    ]
+
+
+def _url(host: str, port: int) -> str:
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - shown as an address that can be called
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,156 @@
+"""In-process publish and subscribe for events. It keeps the latest ones for who comes back, and waits for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes.messages import Event
+
+EndReason = Literal["ended", "slow", "shutdown"]
+
+_KEPT_BYTES = 8 << 20  # of published events, for subscribers who come back
+_BUFFER_BYTES = 1 << 20  # of events waiting in one subscription before it counts as slow
+_OVERHEAD = 300  # bytes that an event costs beside its JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An event as it goes out.
+
+    `number` grows over all events, restarts included: it is the event's time in microseconds, or one more than the
+    last. `owner` is who may see it, `body` its JSON.
+    """
+
+    number: int
+    owner: str
+    event: Event
+    body: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes that keeping it costs, roughly."""
+        return len(self.body) + _OVERHEAD
+
+
+Filter = Callable[[Published], bool]
+MessageKey = tuple[str, str]
+"""Owner and request_id."""
+
+
+class Subscription:
+    """The events that one subscriber has still to take, and in the end why there are no more."""
+
+    def __init__(self, accepts: Filter, replayed: Iterable[Published] = ()) -> None:
+        self.accepts = accepts
+        self.end: EndReason | None = None
+        self._waiting = deque(replayed)
+        self._size = 0
+        self._wake = asyncio.Event()
+
+    def offer(self, published: Published) -> bool:
+        """Take an event; return False if there is no room for it, which ends the subscription as `slow`."""
+        if self.end is not None:
+            return True
+        if self._size > _BUFFER_BYTES:
+            self.close("slow")
+            return False
+        self._waiting.append(published)
+        self._size += published.size
+        self._wake.set()
+        return True
+
+    def close(self, reason: EndReason) -> None:
+        """Let the subscriber take what waits, then end."""
+        if self.end is None:
+            self.end = reason
+            self._wake.set()
+
+    async def events(self) -> AsyncIterator[Published]:
+        """Yield events as they come until the subscription has ended."""
+        while True:
+            while self._waiting:
+                published = self._waiting.popleft()
+                self._size = max(0, self._size - published.size)
+                yield published
+            if self.end is not None:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+
+class Bus:
+    """Hands every published event to every subscription that accepts it, and keeps the latest.
+
+    `on_slow` is told of every subscription that was ended because it could not keep up.
+    """
+
+    def __init__(self, on_slow: Callable[[], None]) -> None:
+        self._on_slow = on_slow
+        self._kept: deque[Published] = deque()
+        self._kept_size = 0
+        self._last = 0
+        self._oldest = time.time_ns() // 1000  # every event of a number from here on is kept
+        self._subscriptions: dict[MessageKey | None, set[Subscription]] = {}
+
+    def next_number(self) -> int:
+        """Return the number for the next event: its time in microseconds, but always more than the last."""
+        self._last = max(self._last + 1, time.time_ns() // 1000)
+        return self._last
+
+    def publish(self, published: Published) -> None:
+        """Hand out an event; never waits."""
+        self._keep(published)
+        if not self._subscriptions:
+            return
+        for key in (None, (published.owner, published.event.request_id)):
+            for subscription in self._subscriptions.get(key, ()):
+                if subscription.accepts(published) and not subscription.offer(published):
+                    self._on_slow()
+
+    def subscribe(self, accepts: Filter, *, after: int | None = None) -> tuple[Subscription, bool]:
+        """Subscribe to the events of all messages that `accepts` lets through.
+
+        With `after`, the kept ones of a higher number come first; the second value says whether some between are
+        lost.
+        """
+        replayed = [] if after is None else [one for one in self._kept if one.number > after and accepts(one)]
+        gap = after is not None and after < self._oldest
+        return self._add(None, Subscription(accepts, replayed)), gap
+
+    def follow(self, key: MessageKey, story: Iterable[Published]) -> Subscription:
+        """Subscribe to one message: first the `story` so far, then what comes."""
+        return self._add(key, Subscription(lambda _: True, story))
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Forget a subscription; one that is not known is none."""
+        for key, subscriptions in list(self._subscriptions.items()):
+            subscriptions.discard(subscription)
+            if not subscriptions:
+                del self._subscriptions[key]
+
+    def close(self, reason: EndReason) -> None:
+        """End every subscription."""
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.close(reason)
+
+    @property
+    def subscribers(self) -> int:
+        """How many subscriptions there are."""
+        return sum(map(len, self._subscriptions.values()))
+
+    def _add(self, key: MessageKey | None, subscription: Subscription) -> Subscription:
+        self._subscriptions.setdefault(key, set()).add(subscription)
+        return subscription
+
+    def _keep(self, published: Published) -> None:
+        self._kept.append(published)
+        self._kept_size += published.size
+        while self._kept_size > _KEPT_BYTES:
+            self._kept_size -= self._kept.popleft().size
+            self._oldest = self._kept[0].number if self._kept else published.number + 1

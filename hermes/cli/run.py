@@ -1,0 +1,29 @@
+"""`hermes run`: start the daemon in the foreground."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+import uvloop
+
+from hermes.app import App
+from hermes.config import load_config
+from hermes.observe.logs import open_log
+
+
+@click.command("run")
+@click.option(
+    "-c", "--config", type=click.Path(path_type=Path), help="The configuration; ./hermes.yaml if not given."
+)
+def command(config: Path | None) -> None:
+    """Start the daemon; it logs JSON lines to stdout and ends on SIGTERM or Ctrl-C."""
+    settings = load_config(config, os.environ)
+    log, sink = open_log(settings.hermes.log_level)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(App(settings, os.environ, log).run())
+    finally:
+        sink.flush()

@@ -1,0 +1,83 @@
+"""Ends a message: makes its envelope, digest and events safe in one commit, and only then tells anyone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import chain, repeat
+from typing import Literal
+
+from hermes.digest.digest import digest, error_digest
+from hermes.dispatch.live import Live
+from hermes.dispatch.outcomes import failed
+from hermes.dispatch.records import WrittenEnvelope, write_envelope
+from hermes.dispatch.sentences import say
+from hermes.errors import JournalError
+from hermes.host.manifest import Summary
+from hermes.journal.base import Entry, Journal
+from hermes.messages import EventType, ResultEnvelope
+from hermes.observe.logs import Logger
+from hermes.observe.metrics import Metrics
+
+_PAUSES = (0.05, 0.2, 1.0, 5.0)  # seconds between tries to write an end; the last one over and over
+
+
+class Ending:
+    """Ends messages; results over `inline_bytes` are kept apart, those over `result_bytes` are refused."""
+
+    def __init__(
+        self, journal: Journal, *, inline_bytes: int, result_bytes: int, log: Logger, metrics: Metrics
+    ) -> None:
+        self._journal = journal
+        self._inline_bytes = inline_bytes
+        self._result_bytes = result_bytes
+        self._log = log
+        self._metrics = metrics
+        self._seconds = metrics.stage_seconds.labels("finish")
+
+    async def end(self, live: Live, envelope: ResultEnvelope, summary: Summary) -> None:
+        """Make the end safe, however long the disk takes, then tell it; `summary` says what the digest is made of."""
+        started = time.perf_counter()
+        live.ending = True
+        envelope, written = self._write(live, envelope)
+        record = live.record
+        record.status = "succeeded" if envelope.error is None else "failed"
+        record.envelope = envelope
+        record.digest = _digest(envelope, summary, live.locale)
+        record.finished_at = time.time()
+        entry = live.to_entry(written)
+        await self._keep(entry)
+        live.written = entry.record
+        event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
+        live.story.tell(event, at=record.finished_at, envelope=written.shown, digest=record.digest)
+        live.released.set()
+        self._metrics.messages.labels(entry.code or "succeeded", record.message.source).inc()
+        self._seconds.observe(time.perf_counter() - started)
+
+    def _write(self, live: Live, envelope: ResultEnvelope) -> tuple[ResultEnvelope, WrittenEnvelope]:
+        try:
+            written = write_envelope(envelope, inline_bytes=self._inline_bytes, locale=live.locale)
+        except TypeError as problem:  # nested more deeply than can be written
+            refused = failed("plugin_error", say("plugin_error", live.locale, reason=str(problem)))
+        else:
+            if written.data_bytes <= self._result_bytes:
+                return envelope, written
+            sentence = say("result_too_large", live.locale, limit=self._result_bytes)
+            refused = failed("result_too_large", sentence)
+        return refused, write_envelope(refused, inline_bytes=self._inline_bytes, locale=live.locale)
+
+    async def _keep(self, entry: Entry) -> None:
+        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+            try:
+                await self._journal.update(entry)
+            except JournalError as error:
+                self._log.error("end_not_written", request_id=entry.request_id, reason=error.detail)
+                await asyncio.sleep(pause)
+            else:
+                return
+
+
+def _digest(envelope: ResultEnvelope, summary: Summary, locale: Literal["zh", "en"]) -> str:
+    if envelope.error is not None:
+        return error_digest(envelope.error.code, envelope.error.message)
+    return digest(envelope.data, fields=summary.fields, max_chars=summary.max_chars, locale=locale)

@@ -1,0 +1,187 @@
+"""Brings one message to its envelope: refuses what cannot run, and runs what can, again after a crash if that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hermes.dispatch.live import Live
+from hermes.dispatch.outcomes import failed, from_answer, from_failure
+from hermes.dispatch.sentences import say
+from hermes.host.calls import Call
+from hermes.host.failures import CallEnded, Crashed
+from hermes.host.host import Host, Target
+from hermes.messages import ResultEnvelope
+from hermes.observe.metrics import Metrics
+
+_ATTEMPTS = 3
+_ANSWER_WITHIN = 600  # seconds a question stays open
+_OPTIONS = 5
+
+
+class Execution:
+    """Decides and runs; `claim` makes it safe that a message that must not run twice is about to run."""
+
+    def __init__(
+        self, host: Host, *, result_bytes: int, claim: Callable[[Live], Awaitable[None]], metrics: Metrics
+    ) -> None:
+        self._host = host
+        self._result_bytes = result_bytes
+        self._claim = claim
+        self._queued = metrics.stage_seconds.labels("queue")
+        self._ran = metrics.stage_seconds.labels("tool")
+        self._last_call = 0
+
+    async def settle(self, live: Live) -> ResultEnvelope:
+        """Return what the message came to."""
+        decision = live.record.decision
+        if decision.outcome == "no_match":
+            return _no_match(live)
+        if decision.outcome == "clarify":
+            return self._question(live)
+        target = self._host.find(decision.intent)
+        if target is None:
+            return failed("no_match", say("no_intent", live.locale, intent=decision.intent))
+        refusal = self._refusal(live, target)
+        if refusal is not None:
+            return refusal
+        return await self._attempts(live, target)
+
+    def _question(self, live: Live) -> ResultEnvelope:
+        options = []
+        for number, candidate in enumerate(live.record.decision.candidates[:_OPTIONS], 1):
+            target = self._host.find(candidate.intent)
+            label = target.service.intent.description if target is not None else ""
+            options.append({"n": number, "intent": candidate.intent, "label": label or candidate.intent})
+        return _ask(live, say("clarify", live.locale), options=options)
+
+    def _refusal(self, live: Live, target: Target) -> ResultEnvelope | None:
+        """Return why a call must not run, or None if it may."""
+        intent, locale = target.service.intent, live.locale
+        problems = target.service.parameters.problems(live.record.message.payload, locale=locale)
+        missing = [problem.field for problem in problems if problem.missing]
+        if problems and len(missing) == len(problems) and live.record.decision.outcome == "dispatch":
+            return _ask(live, say("missing", locale, names=", ".join(missing)), missing=missing)
+        if problems:
+            words = "; ".join(problem.message for problem in problems)
+            return failed("invalid_payload", say("invalid_payload", locale, problems=words))
+        if intent.confirm is not None and not live.approved:
+            return failed("confirmation_required", say("confirmation_required", locale, intent=intent.name))
+        return None
+
+    async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
+        repeatable = target.service.repeatable
+        while True:
+            attempt = _Attempt(live, target, self._claim, time.perf_counter())
+            live.calling = True
+            try:
+                answer = await self._host.run(target, self._call(live, target, attempt))
+            except Crashed as failure:
+                if repeatable and live.record.attempts < _ATTEMPTS:
+                    continue
+                return self._failure(failure, live, target, attempt)
+            except CallEnded as failure:
+                return self._failure(failure, live, target, attempt)
+            except asyncio.CancelledError:
+                if not live.cancelled:
+                    raise
+                return _cancelled(live, target, attempt)
+            else:
+                return from_answer(answer, attempt.elapsed_ms(), live.locale)
+            finally:
+                live.calling = False
+                self._measure(attempt)
+
+    def _call(self, live: Live, target: Target, attempt: _Attempt) -> Call:
+        self._last_call += 1
+        record = live.record
+        return Call(
+            id=f"c{self._last_call}",
+            message=record.message,
+            context={
+                "session": {},
+                "principal": record.principal,
+                "idempotency_key": record.retry_of or record.message.request_id,
+                "locale": live.locale,
+            },
+            timeout=target.timeout,
+            on_started=attempt.start,
+            on_progress=live.story.progress,
+        )
+
+    def _failure(self, failure: CallEnded, live: Live, target: Target, attempt: _Attempt) -> ResultEnvelope:
+        return from_failure(
+            failure,
+            attempt.elapsed_ms(),
+            locale=live.locale,
+            writes=target.service.intent.writes,
+            limit=self._result_bytes,
+        )
+
+    def _measure(self, attempt: _Attempt) -> None:
+        if attempt.started_at is not None:
+            self._queued.observe(attempt.started_at - attempt.queued_at)
+            self._ran.observe(time.perf_counter() - attempt.started_at)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One try at running a message; times are those of the performance counter, in seconds."""
+
+    live: Live
+    target: Target
+    claim: Callable[[Live], Awaitable[None]]
+    queued_at: float
+    started_at: float | None = None
+
+    async def start(self) -> None:
+        """Tell that the tool starts; what must not run twice is claimed first."""
+        record, plugin = self.live.record, self.target.plugin
+        record.status = "running"
+        record.attempts += 1
+        record.plugin = plugin.ref
+        if not self.target.service.repeatable:
+            await self.claim(self.live)
+        self.live.story.plugin = plugin.manifest.name
+        self.live.story.tell(
+            "TOOL_STARTED", attempt=record.attempts, intent=record.message.intent, plugin=plugin.manifest.name
+        )
+        self.started_at = time.perf_counter()
+
+    def elapsed_ms(self) -> float:
+        """Return the milliseconds since the start, 0 if there was none."""
+        return 0.0 if self.started_at is None else round((time.perf_counter() - self.started_at) * 1000, 3)
+
+
+def _no_match(live: Live) -> ResultEnvelope:
+    sentence = say("no_match", live.locale)
+    names = [candidate.intent for candidate in live.record.decision.candidates[:3]]
+    if names:
+        sentence += (" " if live.locale == "en" else "") + say("nearest", live.locale, names=", ".join(names))
+    return failed("no_match", sentence)
+
+
+def _ask(
+    live: Live,
+    question: str,
+    *,
+    options: list[dict[str, Any]] | None = None,
+    missing: list[str] | None = None,
+) -> ResultEnvelope:
+    data = {
+        "question": question,
+        "options": options or [],
+        "missing": missing or [],
+        "expires_at": time.time() + _ANSWER_WITHIN,
+    }
+    sentence = say("clarification_needed", live.locale) if options else question
+    return failed("clarification_needed", sentence, data=data)
+
+
+def _cancelled(live: Live, target: Target, attempt: _Attempt) -> ResultEnvelope:
+    may_have_run = target.service.intent.writes and attempt.started_at is not None
+    warning = say("may_have_taken_effect", live.locale) if may_have_run else None
+    return failed("cancelled", say("cancelled", live.locale), warning=warning)

@@ -1,0 +1,94 @@
+"""Turns a submission into a message: routes it, fills its parameters and opens its record. It keeps and runs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from hermes.bus import Bus
+from hermes.dispatch.live import Live
+from hermes.dispatch.sentences import locale_of, say
+from hermes.dispatch.story import Story
+from hermes.dispatch.submission import Submission
+from hermes.host.host import Host
+from hermes.messages import Decision, HermesMessage, Principal, Record, new_id
+from hermes.observe.logs import Logger
+from hermes.routing.router import Router
+
+
+class Intake:
+    """Opens messages; `locale` is the language of Hermes' sentences, "auto" for that of each message."""
+
+    def __init__(
+        self, router: Router, host: Host, *, bus: Bus, log: Logger, locale: Literal["auto", "zh", "en"]
+    ) -> None:
+        self._router = router
+        self._host = host
+        self._bus = bus
+        self._log = log
+        self._locale = locale
+
+    def open(self, submission: Submission, principal: Principal, entry_id: int) -> Live:
+        """Return the message that a submission makes."""
+        decision, payload = self._decide(submission)
+        message = HermesMessage(
+            request_id=submission.request_id or new_id(),
+            session_id=submission.session_id or new_id(),
+            intent=decision.intent,
+            payload=payload,
+            source=submission.source,
+            timestamp=submission.received_at,
+        )
+        record = Record(
+            message=message,
+            principal=principal,
+            decision=decision,
+            metadata=submission.metadata,
+            confirmation={"by": principal.owner} if submission.approve else None,
+            received_at=submission.received_at,
+        )
+        return self.reopen(record, entry_id, submission.fingerprint)
+
+    def reopen(self, record: Record, entry_id: int, fingerprint: bytes | None) -> Live:
+        """Return the message of a record that exists already."""
+        payload = record.message.payload
+        text = payload.get("text")
+        return Live(
+            entry_id=entry_id,
+            fingerprint=fingerprint,
+            record=record,
+            locale=locale_of(text if isinstance(text, str) else None, payload, self._locale),
+            story=Story(record.message, record.principal.owner, bus=self._bus, log=self._log),
+            kept=asyncio.get_running_loop().create_future(),
+            approved=record.confirmation is not None,
+        )
+
+    def acknowledge(self, live: Live) -> str:
+        """Return the first sentence for who sent a message: the manifest's, if its parameters are there."""
+        intent, payload = live.record.message.intent, live.record.message.payload
+        target = self._host.find(intent)
+        if target is None:
+            return say("ack", live.locale)
+        plain = say("ack_intent", live.locale, intent=intent)
+        template = target.service.intent.ack.get(live.locale)
+        if template is None:
+            return plain
+        texts = {name: str(value) for name, value in payload.items()}
+        try:
+            return template.format_map(texts)
+        except (KeyError, IndexError, ValueError, AttributeError):
+            return plain
+
+    def _decide(self, submission: Submission) -> tuple[Decision, dict[str, Any]]:
+        text, payload = submission.text, submission.payload
+        if submission.intent is not None:
+            decision = Decision("given", submission.intent, 1.0)
+        else:
+            routed = self._router.route(text or "")
+            decision, text = routed.decision, routed.text
+        if text is not None:
+            payload = {**payload, "text": text}
+        target = self._host.find(decision.intent) if decision.intent else None
+        if target is not None:
+            payload = target.service.parameters.fill(text, payload)
+        return decision, payload

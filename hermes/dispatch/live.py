@@ -1,0 +1,107 @@
+"""Messages that are under way: what is known of each beside its record, and the table of all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from hermes.bus import MessageKey
+from hermes.dispatch.records import WrittenEnvelope, write_events, write_record
+from hermes.dispatch.sentences import Locale
+from hermes.dispatch.story import Story
+from hermes.journal.base import Entry
+from hermes.messages import Record, Status
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    """A message from its arrival until its end is safe.
+
+    `kept` is done once the journal has it, and fails if the journal could not take it. `calling` is true while a
+    plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe;
+    `released` is set then, or when Hermes stops and it will not end any more.
+    """
+
+    entry_id: int
+    fingerprint: bytes | None
+    record: Record
+    locale: Locale
+    story: Story
+    kept: asyncio.Future[None]
+    approved: bool = False
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    written: bytes | None = None
+    task: asyncio.Task[None] | None = None
+    calling: bool = False
+    cancelled: bool = False
+    ending: bool = False
+
+    @property
+    def key(self) -> MessageKey:
+        """Owner and request_id."""
+        return self.record.principal.owner, self.record.message.request_id
+
+    def to_json(self) -> bytes:
+        """Return the record as it may be shown now: not its end before that is safe."""
+        if self.written is not None:
+            return self.written
+        record = self.record
+        if self.ending:
+            status: Status = "running" if record.attempts else "accepted"
+            record = replace(record, status=status, envelope=None, digest=None, finished_at=None)
+        return write_record(record, None)
+
+    def to_entry(self, envelope: WrittenEnvelope | None) -> Entry:
+        """Return what the journal is to keep: with `envelope` the end, without it the message under way."""
+        record = self.record
+        error = record.envelope.error if record.envelope is not None else None
+        return Entry(
+            id=self.entry_id,
+            owner=record.principal.owner,
+            request_id=record.message.request_id,
+            session_id=record.message.session_id,
+            status=record.status,
+            code=error.code if error is not None else None,
+            plugin=record.plugin.name if record.plugin is not None else None,
+            received_at=record.received_at,
+            finished_at=record.finished_at,
+            fingerprint=self.fingerprint,
+            record=write_record(record, envelope),
+            data=envelope.apart if envelope is not None else None,
+            events=write_events(self.story.told) if envelope is not None else b"[]",
+        )
+
+
+class LiveTable:
+    """All messages that are under way, by owner and request_id, in the order of their arrival."""
+
+    def __init__(self) -> None:
+        self._messages: dict[MessageKey, Live] = {}
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Live]:
+        return iter(list(self._messages.values()))
+
+    def add(self, live: Live) -> None:
+        """Take a message in."""
+        self._messages[live.key] = live
+
+    def remove(self, live: Live) -> None:
+        """Let a message go."""
+        self._messages.pop(live.key, None)
+
+    def get(self, key: MessageKey) -> Live | None:
+        """Return a message by owner and request_id."""
+        return self._messages.get(key)
+
+    def find(self, request_id: str, *, owner: str | None) -> Live | None:
+        """Return a message that the journal has; with owner None the newest of that id, whoever it belongs to."""
+        if owner is not None:
+            found = self._messages.get((owner, request_id))
+        else:
+            ours = [one for (_, known), one in self._messages.items() if known == request_id]
+            found = ours[-1] if ours else None
+        return found if found is not None and found.kept.done() else None

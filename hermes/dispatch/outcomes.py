@@ -1,0 +1,70 @@
+"""What a call came to, as an envelope: a handler's answer brought into form, or a failure put into words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hermes.dispatch.sentences import Locale, say
+from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge, TimedOut
+from hermes.messages import ERROR_CODE_PATTERN, ErrorInfo, ResultEnvelope
+
+_MEMBERS = {"data", "error", "warning"}
+_SENTENCE = 1000  # characters of an error's sentence
+_is_code = re.compile(ERROR_CODE_PATTERN).match
+
+
+def from_answer(answer: Any, elapsed_ms: float, locale: Locale) -> ResultEnvelope:
+    """Return the envelope of what a handler returned.
+
+    An object whose members are among data, error and warning, with data or error, is an envelope already; any other
+    JSON value is the data itself.
+    """
+    if not isinstance(answer, dict) or not answer.keys() <= _MEMBERS or not answer.keys() & {"data", "error"}:
+        return ResultEnvelope(data=answer, elapsed_ms=elapsed_ms)
+    warning = answer.get("warning")
+    return ResultEnvelope(
+        data=answer.get("data"),
+        error=_error(answer.get("error"), locale),
+        elapsed_ms=elapsed_ms,
+        warning=None if warning is None else str(warning),
+    )
+
+
+def from_failure(
+    failure: CallEnded, elapsed_ms: float, *, locale: Locale, writes: bool, limit: int
+) -> ResultEnvelope:
+    """Return the envelope of a call that gave no result; `writes` says that it may have changed something."""
+    if isinstance(failure, TimedOut):
+        error = ErrorInfo(
+            "plugin_timeout", say("plugin_timeout", locale, seconds=f"{failure.seconds:g}"), retryable=True
+        )
+    elif isinstance(failure, Crashed):
+        error = ErrorInfo("plugin_crashed", say("plugin_crashed", locale), retryable=True)
+    elif isinstance(failure, Raised):
+        error = ErrorInfo("plugin_error", say("plugin_error", locale, reason=failure.reason))
+        writes = False  # it ended by its own account
+    elif isinstance(failure, ResultTooLarge):
+        error = ErrorInfo("result_too_large", say("result_too_large", locale, limit=limit))
+        writes = False
+    else:
+        reason = say("plugin_unavailable", locale, reason=failure.reason)
+        error = ErrorInfo("plugin_unavailable", reason, retryable=True)
+        writes = False
+    warning = say("may_have_taken_effect", locale) if writes else None
+    return ResultEnvelope(error=error, elapsed_ms=elapsed_ms, warning=warning)
+
+
+def failed(code: str, message: str, *, data: Any = None, warning: str | None = None) -> ResultEnvelope:
+    """Return the envelope of a message that ends without a call."""
+    return ResultEnvelope(data=data, error=ErrorInfo(code, message), warning=warning)
+
+
+def _error(error: Any, locale: Locale) -> ErrorInfo | None:
+    if error is None:
+        return None
+    if not isinstance(error, dict):
+        return ErrorInfo("plugin_error", str(error)[:_SENTENCE] or say("plugin_error", locale, reason="?"))
+    code = str(error.get("code", ""))
+    message = str(error.get("message") or code or error)[:_SENTENCE]
+    return ErrorInfo(code if _is_code(code) else "plugin_error", message, bool(error.get("retryable", False)))

@@ -1,0 +1,211 @@
+"""The way of a message: admission, routing, journal, execution, journal. It owns every message under way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes.bus import Bus
+from hermes.dispatch.ending import Ending
+from hermes.dispatch.execution import Execution
+from hermes.dispatch.intake import Intake
+from hermes.dispatch.live import Live, LiveTable
+from hermes.dispatch.outcomes import failed
+from hermes.dispatch.records import read_record
+from hermes.dispatch.sentences import say
+from hermes.dispatch.submission import Submission
+from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Refused, Unavailable
+from hermes.host.host import Host
+from hermes.host.manifest import Summary
+from hermes.journal.base import Entry, Journal
+from hermes.messages import Principal, ResultEnvelope
+from hermes.observe.logs import Logger
+from hermes.observe.metrics import Metrics
+from hermes.routing.router import Router
+
+_RETRY_AFTER = 5  # seconds a refused sender is asked to wait
+_RECOVERED_AT_A_TIME = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """`pending` bounds the messages under way; sizes are in bytes; `locale` is auto, zh or en."""
+
+    pending: int
+    result_bytes: int
+    inline_bytes: int
+    locale: Literal["auto", "zh", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the pipeline passes messages through."""
+
+    journal: Journal
+    router: Router
+    host: Host
+    bus: Bus
+    log: Logger
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a submission: the message under way, or the entry of one that had ended before.
+
+    `replayed` says that the request_id was known and nothing new was accepted.
+    """
+
+    message: Live | Entry
+    replayed: bool = False
+
+
+class Pipeline:
+    """Accepts messages and sees each to its end. What `receive` returned survives the death of the process."""
+
+    def __init__(self, settings: PipelineSettings, rooms: Rooms) -> None:
+        self.live = LiveTable()
+        self._pending = settings.pending
+        self._journal = rooms.journal
+        self._host = rooms.host
+        self._log = rooms.log
+        self._intake = Intake(rooms.router, rooms.host, bus=rooms.bus, log=rooms.log, locale=settings.locale)
+        self._execution = Execution(
+            rooms.host, result_bytes=settings.result_bytes, claim=self._claim, metrics=rooms.metrics
+        )
+        self._ending = Ending(
+            rooms.journal,
+            inline_bytes=settings.inline_bytes,
+            result_bytes=settings.result_bytes,
+            log=rooms.log,
+            metrics=rooms.metrics,
+        )
+        self._accept_seconds = rooms.metrics.stage_seconds.labels("accept")
+        self.stopping = False
+        rooms.metrics.pending.set_function(lambda: len(self.live))
+
+    async def receive(self, submission: Submission, principal: Principal) -> Receipt:
+        """Accept a message; returns once it is safe, before it has run.
+
+        Raises:
+            Conflict: the request_id is known with another body.
+            InvalidField: the payload cannot be kept as JSON.
+            RateLimited, Unavailable: nothing can be accepted now.
+        """
+        started = time.perf_counter()
+        if submission.request_id is not None:
+            known = self.live.get((principal.owner, submission.request_id))
+            if known is not None:
+                await asyncio.shield(known.kept)
+                return _replayed(known, submission)
+        self._admit()
+        live = self._intake.open(submission, principal, self._journal.next_id())
+        self.live.add(live)
+        older = await self._keep(live)
+        if older is not None:
+            return _replayed(older, submission)
+        self._begin(live)
+        self._accept_seconds.observe(time.perf_counter() - started)
+        return Receipt(live)
+
+    def acknowledge(self, live: Live) -> str:
+        """Return the first sentence for who sent a message."""
+        return self._intake.acknowledge(live)
+
+    def cancel(self, live: Live) -> None:
+        """Stop a message that is under way; raises Conflict if it is past stopping."""
+        if live.task is None or not live.calling:
+            raise Conflict("this message has ended already")
+        live.cancelled = True
+        live.task.cancel()
+
+    async def recover(self) -> int:
+        """Take up what an earlier process accepted and did not end, and return how many messages that were."""
+        last_id = count = 0
+        while entries := await self._journal.unfinished(after=last_id, limit=_RECOVERED_AT_A_TIME):
+            for entry in entries:
+                live = self._intake.reopen(read_record(entry), entry.id, entry.fingerprint)
+                self.live.add(live)
+                live.kept.set_result(None)
+                self._begin(live)
+            last_id = entries[-1].id
+            count += len(entries)
+        return count
+
+    async def stop(self, grace: float) -> None:
+        """Accept nothing more, give running calls `grace` seconds, and leave the rest to the next start."""
+        self.stopping = True
+        tasks = {live.task for live in self.live if live.task is not None}
+        for live in self.live:
+            if live.task is not None and live.calling and live.record.status == "accepted":
+                live.task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for live in self.live:
+            live.released.set()
+
+    def _admit(self) -> None:
+        if self.stopping:
+            raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
+        if len(self.live) >= self._pending:
+            raise RateLimited(
+                f"{len(self.live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
+            )
+
+    async def _keep(self, live: Live) -> Entry | None:
+        """Make a new message safe, or return the older entry that has its request_id."""
+        try:
+            older = await self._journal.append(live.to_entry(None))
+        except JournalError as error:
+            raise self._turn_away(live, Unavailable(error.detail)) from error
+        except TypeError as error:
+            reason = f"it cannot be kept as JSON: {error}"
+            raise self._turn_away(live, InvalidField(reason, field="payload")) from error
+        if older is not None:
+            self.live.remove(live)
+        live.kept.set_result(None)
+        return older
+
+    def _turn_away(self, live: Live, refusal: Refused) -> Refused:
+        self.live.remove(live)
+        live.kept.set_exception(refusal)
+        live.kept.exception()  # it was seen: only a second sender of the same id waits for it
+        return refusal
+
+    def _begin(self, live: Live) -> None:
+        live.story.tell("TASK_RECEIVED")
+        live.task = asyncio.get_running_loop().create_task(self._run(live))
+
+    async def _run(self, live: Live) -> None:
+        target = self._host.find(live.record.message.intent)
+        try:
+            if live.record.status == "running" and (target is None or not target.service.repeatable):
+                envelope = _interrupted(live)
+            else:
+                envelope = await self._execution.settle(live)
+        except Exception:  # noqa: BLE001 - the pipeline's wall: whatever goes wrong, the message ends
+            self._log.exception("message_failed", request_id=live.record.message.request_id)
+            envelope = failed("internal", say("internal", live.locale))
+        summary = Summary() if target is None else target.plugin.manifest.summary
+        await self._ending.end(live, envelope, summary)
+        self.live.remove(live)
+
+    async def _claim(self, live: Live) -> None:
+        await self._journal.update(live.to_entry(None))
+
+
+def _interrupted(live: Live) -> ResultEnvelope:
+    """Only an earlier process can have started it, and nobody knows how far it came."""
+    warning = say("may_have_taken_effect", live.locale)
+    return failed("interrupted", say("interrupted", live.locale), warning=warning)
+
+
+def _replayed(known: Live | Entry, submission: Submission) -> Receipt:
+    if known.fingerprint != submission.fingerprint:
+        raise Conflict(f"the request_id {submission.request_id} was used before with another body")
+    return Receipt(known, replayed=True)

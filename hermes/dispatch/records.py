@@ -1,0 +1,87 @@
+"""How records and events are written and read back. One JSON serves the journal, the record's readers and the streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+from pydantic import TypeAdapter
+
+from hermes.bus import Published
+from hermes.dispatch.sentences import Locale, say
+from hermes.dispatch.story import frame
+from hermes.journal.base import Entry
+from hermes.messages import Event, Record, ResultEnvelope
+
+_records = TypeAdapter(Record)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEnvelope:
+    """An envelope as it is shown, and the raw data apart if it is too large to be shown with it."""
+
+    shown: orjson.Fragment
+    apart: bytes | None
+    data_bytes: int
+
+
+def write_envelope(envelope: ResultEnvelope, *, inline_bytes: int, locale: Locale) -> WrittenEnvelope:
+    """Write an envelope; data over `inline_bytes` goes apart and leaves a warning in its place."""
+    data = orjson.dumps(envelope.data)
+    apart, warning = None, envelope.warning
+    if len(data) > inline_bytes:
+        apart, data = data, b"null"
+        note = say("not_inline", locale, size=len(apart))
+        warning = f"{warning} {note}" if warning else note
+    members = {
+        "data": orjson.Fragment(data),
+        "error": envelope.error,
+        "elapsed_ms": envelope.elapsed_ms,
+        "warning": warning,
+    }
+    return WrittenEnvelope(orjson.Fragment(orjson.dumps(members)), apart, len(apart or data))
+
+
+def write_record(record: Record, envelope: WrittenEnvelope | None) -> bytes:
+    """Write a record as it is shown."""
+    members = record.to_dict()
+    if envelope is not None:
+        members["envelope"] = envelope.shown
+    return orjson.dumps(members)
+
+
+def read_record(entry: Entry) -> Record:
+    """Return the record in an entry."""
+    return _records.validate_json(entry.record)
+
+
+def raw_data(entry: Entry) -> bytes | None:
+    """Return the raw data of an entry that has ended, as JSON; None if there is none."""
+    if entry.data is not None:
+        return entry.data
+    envelope = orjson.loads(entry.record)["envelope"]
+    data = None if envelope is None else envelope["data"]
+    return None if data is None else orjson.dumps(data)
+
+
+def write_events(told: Iterable[Published]) -> bytes:
+    """Write a story without its terminal event, which is told after this is safe and follows from the record."""
+    return b"[" + b",".join(one.body for one in told) + b"]"
+
+
+def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
+    """Yield the frames of a message that has ended, those of a higher `seq` than `after`."""
+    record = orjson.loads(entry.record)
+    told = orjson.loads(entry.events)
+    last = Event(
+        "TOOL_SUCCEEDED" if entry.status == "succeeded" else "TOOL_FAILED",
+        entry.request_id,
+        entry.session_id,
+        len(told) + 1,
+        record["finished_at"],
+        {"envelope": record["envelope"], "digest": record["digest"]},
+    )
+    for event in [*told, last.to_dict()]:
+        if event["seq"] > after:
+            yield frame(round(event["timestamp"] * 1e6), event["seq"], event["type"], orjson.dumps(event))

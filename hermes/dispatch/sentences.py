@@ -1,0 +1,61 @@
+"""Hermes' own sentences in Chinese and English. What a plugin says is passed on as it is and not found here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+Locale = Literal["zh", "en"]
+
+_has_chinese = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]").search
+
+_SENTENCES: dict[str, tuple[str, str]] = {
+    "ack": ("已受理", "Accepted"),
+    "ack_intent": ("已受理，正在执行 {intent}", "Accepted, running {intent}"),
+    "no_match": ("无法确定这句话要用哪个工具。", "Cannot tell which tool this is for."),
+    "no_intent": ("无法确定：没有名为 {intent} 的意图。", "Cannot tell: there is no intent named {intent}."),
+    "nearest": ("最接近的是：{names}。", "The nearest are: {names}."),
+    "clarify": ("您指的是哪一个？", "Which one do you mean?"),
+    "clarification_needed": (
+        "有几个工具都可能合适，需要您选一个。",
+        "Several tools may be meant; please choose one.",
+    ),
+    "missing": ("还缺少参数：{names}", "These parameters are still missing: {names}"),
+    "invalid_payload": ("参数不符合要求：{problems}", "The parameters do not fit: {problems}"),
+    "confirmation_required": (
+        "{intent} 会修改数据，需要确认：请附上 approve: true 重新发送。",
+        "{intent} changes things and needs a confirmation: send it again with approve: true.",
+    ),
+    "plugin_timeout": ("该工具执行超时（{seconds} 秒）", "The tool timed out after {seconds} s"),
+    "plugin_crashed": ("该工具的进程意外退出。", "The tool's process ended unexpectedly."),
+    "plugin_unavailable": ("该工具目前不可用：{reason}", "The tool is not available now: {reason}"),
+    "plugin_error": ("该工具出错：{reason}", "The tool failed: {reason}"),
+    "result_too_large": ("结果超过了 {limit} 字节的上限。", "The result is over the limit of {limit} bytes."),
+    "cancelled": ("已取消。", "Cancelled."),
+    "interrupted": (
+        "执行期间 Hermes 停止了运行，该操作不能自动重复。",
+        "Hermes stopped while this ran, and it must not be repeated by itself.",
+    ),
+    "internal": ("Hermes 内部出错，已记入日志。", "Something went wrong inside Hermes; the log has it."),
+    "may_have_taken_effect": ("该操作可能已经生效。", "It may have taken effect."),
+    "not_inline": (
+        "结果有 {size} 字节，未在此显示；完整内容见 links.raw。",
+        "The result has {size} bytes and is not shown here; links.raw has all of it.",
+    ),
+}
+
+
+def say(name: str, locale: Locale, **values: Any) -> str:
+    """Return the sentence of that name with its values filled in."""
+    chinese, english = _SENTENCES[name]
+    return (chinese if locale == "zh" else english).format(**values)
+
+
+def locale_of(text: str | None, payload: dict[str, Any], preferred: str) -> Locale:
+    """Return the language to answer in: the preferred one, or with "auto" that of the text, else of the payload."""
+    if preferred == "zh":
+        return "zh"
+    if preferred == "en":
+        return "en"
+    texts = [text] if text is not None else [value for value in payload.values() if isinstance(value, str)]
+    return "zh" if any(_has_chinese(one) for one in texts) else "en"

@@ -1,0 +1,78 @@
+"""Finds messages again, those under way and those that have ended, for whoever may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from hermes.dispatch.live import Live, LiveTable
+from hermes.dispatch.records import raw_data
+from hermes.errors import NotFound
+from hermes.journal.base import Entry, Journal, Query
+
+_UNDER_WAY = frozenset({"accepted", "awaiting_confirmation", "running"})
+
+
+class Shelf:
+    """Reads messages. `owner` is whose messages the reader may see, None for everybody's."""
+
+    def __init__(self, live: LiveTable, journal: Journal) -> None:
+        self._live = live
+        self._journal = journal
+
+    async def find(self, request_id: str, *, owner: str | None) -> Live | Entry:
+        """Return a message; raises NotFound, also for another's."""
+        live = self._live.find(request_id, owner=owner)
+        if live is not None:
+            return live
+        entry = await self._journal.find(request_id, owner=owner)
+        if entry is None:
+            raise NotFound(f"there is no message {request_id!r}")
+        return entry
+
+    async def page(self, query: Query) -> tuple[list[bytes], int | None]:
+        """Return records as JSON, newest first, and where the next page starts, None if this is the last."""
+        if query.status in _UNDER_WAY:
+            found = self._under_way(query)
+            more = len(found) > query.limit
+            page: Sequence[Live | Entry] = found[: query.limit]
+        else:
+            page = await self._journal.select(query)
+            more = len(page) == query.limit
+        cursor = _entry_id(page[-1]) if page and more else None
+        return [self._current(one) for one in page], cursor
+
+    def _under_way(self, query: Query) -> list[Live]:
+        found = [live for live in self._live if live.kept.done() and query.accepts(live.to_entry(None))]
+        return sorted(found, key=_entry_id, reverse=True)
+
+    def _current(self, message: Live | Entry) -> bytes:
+        if isinstance(message, Live):
+            return message.to_json()
+        if message.finished_at is not None:
+            return message.record
+        live = self._live.find(message.request_id, owner=message.owner)
+        return message.record if live is None else live.to_json()
+
+
+def record_json(message: Live | Entry) -> bytes:
+    """Return the record of a message as it is now."""
+    return message.to_json() if isinstance(message, Live) else message.record
+
+
+def has_ended(message: Live | Entry) -> bool:
+    """Say whether the end of a message is safe."""
+    return message.written is not None if isinstance(message, Live) else message.finished_at is not None
+
+
+def raw_json(message: Live | Entry) -> bytes | None:
+    """Return the whole data of a message that has ended, None if it has none."""
+    if isinstance(message, Entry):
+        return raw_data(message)
+    envelope = message.record.envelope
+    return None if envelope is None or envelope.data is None else orjson.dumps(envelope.data)
+
+
+def _entry_id(message: Live | Entry) -> int:
+    return message.entry_id if isinstance(message, Live) else message.id

@@ -1,0 +1,28 @@
+"""What a sender hands in, already checked for shape: the input of the pipeline, the same for every entrance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes.messages import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A message before it is one. `text` or `intent` is given; `payload` has no `text` that differs from `text`.
+
+    `fingerprint` tells two bodies apart and is given if and only if `request_id` is. `approve` is the sender's own
+    confirmation of a call that needs one. `received_at` is Unix seconds.
+    """
+
+    text: str | None
+    intent: str | None
+    payload: dict[str, Any]
+    received_at: float
+    session_id: str | None = None
+    request_id: str | None = None
+    fingerprint: bytes | None = None
+    source: Source = "api"
+    metadata: dict[str, Any] = field(default_factory=dict)
+    approve: bool = False

@@ -1,0 +1,144 @@
+"""The bodies and parameters that requests may have, checked at the wall: unknown members are refused by name."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from starlette.requests import Request
+
+from hermes.dispatch.submission import Submission
+from hermes.errors import InvalidField, Malformed, TooLarge, UnsupportedMediaType
+from hermes.messages import ID_PATTERN
+
+_M = TypeVar("_M", bound=BaseModel)
+_Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
+_SHOWN_PROBLEMS = 10
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class MessageBody(_Body):
+    """`POST /v1/messages`."""
+
+    text: Annotated[str, StringConstraints(min_length=1)] | None = None
+    intent: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
+    payload: dict[str, Any] = Field(default_factory=dict)
+    session_id: _Id | None = None
+    request_id: _Id | None = None
+    source: Literal["api", "im", "agent"] = "api"
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    approve: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_later_members(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "retry_of" in value:
+            raise InvalidField("retry_of is not available in this version", field="retry_of")
+        return value
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> Self:
+        if self.text is None and self.intent is None:
+            raise InvalidField("text or intent is needed", field="text")
+        if self.text is not None and self.payload.get("text", self.text) != self.text:
+            raise InvalidField("text and payload.text differ; give one of them", field="payload.text")
+        return self
+
+    def to_submission(self, body: Mapping[str, Any]) -> Submission:
+        """Return what the pipeline takes; `body` is the JSON as it was sent."""
+        return Submission(
+            text=self.text,
+            intent=self.intent,
+            payload=self.payload,
+            received_at=time.time(),
+            session_id=self.session_id,
+            request_id=self.request_id,
+            fingerprint=None if self.request_id is None else _fingerprint(body),
+            source=self.source,
+            metadata=self.metadata,
+            approve=self.approve,
+        )
+
+
+class RouteBody(_Body):
+    """`POST /v1/route`."""
+
+    text: str
+
+
+class MessageQuery(_Body):
+    """The parameters of `GET /v1/messages`."""
+
+    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+
+    session_id: str | None = None
+    status: Literal["accepted", "awaiting_confirmation", "running", "succeeded", "failed"] | None = None
+    code: str | None = None
+    plugin: str | None = None
+    limit: int = Field(50, ge=1, le=500)
+    cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
+
+
+async def read_json(request: Request, *, limit: int) -> dict[str, Any]:
+    """Return the JSON object in a request's body.
+
+    Raises:
+        UnsupportedMediaType: it is not declared as JSON.
+        TooLarge: it has more than `limit` bytes.
+        Malformed: it is not a JSON object.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise UnsupportedMediaType("send JSON, with the header Content-Type: application/json")
+    declared = request.headers.get("content-length", "")
+    too_large = TooLarge(f"the body is over the limit of {limit} bytes (limits.body_bytes)")
+    if declared.isdecimal() and int(declared) > limit:
+        raise too_large
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise too_large
+        chunks.append(chunk)
+    try:
+        body = orjson.loads(b"".join(chunks))
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Malformed("the body must be a JSON object")
+    return body
+
+
+def check(model: type[_M], value: Any) -> _M:
+    """Return `value` as `model`; raises InvalidField naming what is wrong."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        lines = [
+            f"{_path(one['loc'])}: {_words(one['type'], one['msg'])}" for one in problems[:_SHOWN_PROBLEMS]
+        ]
+        raise InvalidField("; ".join(lines), field=_path(problems[0]["loc"])) from None
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "body"
+
+
+def _words(kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return "there is no such field"
+    if kind == "string_pattern_mismatch":
+        return "may have 1 to 128 characters of A-Z a-z 0-9 . _ : ~ -"
+    return message[:1].lower() + message[1:]
+
+
+def _fingerprint(body: Mapping[str, Any]) -> bytes:
+    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).digest()

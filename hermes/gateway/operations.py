@@ -1,0 +1,91 @@
+"""What an operator asks: plugins, a dry run of the router, health and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hermes.gateway.access import Access
+from hermes.gateway.bodies import RouteBody, check, read_json
+from hermes.host.host import Host
+from hermes.observe.metrics import CONTENT_TYPE, Metrics
+from hermes.routing.router import Router
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether messages can be accepted: `unavailable` not, `degraded` with something missing."""
+
+    status: str
+    reasons: list[str]
+
+
+class Operations:
+    """The handlers of everything that is not a message."""
+
+    def __init__(
+        self,
+        host: Host,
+        router: Router,
+        metrics: Metrics,
+        *,
+        access: Access,
+        readiness: Callable[[], Readiness],
+    ) -> None:
+        self._host = host
+        self._router = router
+        self._metrics = metrics
+        self._access = access
+        self._readiness = readiness
+
+    @property
+    def routes(self) -> list[Route]:
+        """The paths that are served here."""
+        return [
+            Route("/v1/route", self.route, methods=["POST"]),
+            Route("/v1/plugins", self.plugins, methods=["GET"]),
+            Route("/v1/plugins/{name}", self.plugin, methods=["GET"]),
+            Route("/healthz", self.health, methods=["GET"]),
+            Route("/readyz", self.ready, methods=["GET"]),
+            Route("/metrics", self.metrics, methods=["GET"]),
+        ]
+
+    async def route(self, request: Request) -> Response:
+        """Say where a text would go; nothing runs."""
+        self._access(request)
+        body = check(RouteBody, await read_json(request, limit=1 << 20))
+        return _json(self._router.route(body.text).decision)
+
+    async def plugins(self, request: Request) -> Response:
+        """List all plugins, the broken ones with their reason."""
+        self._access(request)
+        return _json({"items": self._host.describe(), "next": None})
+
+    async def plugin(self, request: Request) -> Response:
+        """Show one plugin."""
+        self._access(request)
+        return _json(self._host.plugin(request.path_params["name"]))
+
+    async def health(self, _request: Request) -> Response:
+        """Say that the process answers."""
+        return _json({"status": "ok"})
+
+    async def ready(self, request: Request) -> Response:
+        """Say whether messages can be accepted, and why not."""
+        self._access(request)
+        readiness = self._readiness()
+        return _json(readiness, 503 if readiness.status == "unavailable" else 200)
+
+    async def metrics(self, request: Request) -> Response:
+        """Return all metrics for Prometheus."""
+        self._access(request)
+        return Response(self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")

@@ -1,0 +1,1 @@
+"""Plugin runtimes, one file a kind; the file's name is the kind that a manifest names."""

@@ -1,0 +1,238 @@
+"""Owns the worker processes of one plugin: starts them, replaces the dead, stops the stuck, and runs calls in them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from hermes.host.calls import Call
+from hermes.host.failures import CallEnded, Raised, TimedOut, Unavailable
+from hermes.host.gate import StartGate
+from hermes.host.plugin import Plugin
+from hermes.host.pool import Pool
+from hermes.host.startup import start_worker
+from hermes.host.statistics import Statistics
+from hermes.host.worker import Launch, Pending, Worker
+from hermes.observe.logs import Logger
+from hermes.observe.metrics import Metrics
+
+_GRACE = 2.0  # seconds a handler has to end after it was told to stop
+_STABLE = 10.0  # seconds after which a worker's death is no sequel of the one before
+_BACKOFF = (
+    0.0,
+    0.0,
+    0.1,
+    0.5,
+    2.0,
+    5.0,
+    15.0,
+    30.0,
+)  # seconds before a start, by the failures in a row before it
+
+
+@dataclass(frozen=True, slots=True)
+class LastError:
+    """Why a plugin does not run, or last failed to; `file` is relative to its folder, `at` Unix seconds."""
+
+    message: str
+    file: str | None
+    line: int | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Where it is told what happens to a plugin."""
+
+    log: Logger
+    metrics: Metrics
+
+
+class Supervisor:
+    """Keeps one version of a plugin running from `start` to `stop`.
+
+    `launch` says how a worker is started; `queue_wait` is how many seconds a call waits for one.
+    """
+
+    def __init__(
+        self, plugin: Plugin, launch: Launch, *, gate: StartGate, queue_wait: float, watch: Watch
+    ) -> None:
+        self.plugin = plugin
+        self.pool = Pool(concurrency=plugin.manifest.concurrency, queue_wait=queue_wait)
+        self.statistics = Statistics()
+        self.last_error: LastError | None = None
+        self.loaded_at = time.time()
+        self._launch = launch
+        self._gate = gate
+        self._metrics = watch.metrics
+        self._log = watch.log.bind(plugin=plugin.manifest.name)
+        self._calls: dict[str, Call] = {}
+        self._failures = 0
+        self._lost = asyncio.Event()
+        self._stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def broken(self) -> bool:
+        """Say whether there is no worker and the last attempt to start one failed."""
+        return self.last_error is not None and not len(self.pool)
+
+    def start(self) -> None:
+        """Begin to start workers in the background."""
+        self._own(self._keep())
+
+    async def stop(self) -> None:
+        """End every worker: those that do not leave when their wire is closed are killed."""
+        self._stopping = True
+        self.pool.refuse("Hermes is shutting down")
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*map(_end, self.pool))
+
+    async def run(self, call: Call) -> Any:
+        """Run a call and return what the handler returned; raises a CallEnded if it returned nothing.
+
+        Cancelling the caller cancels the handler.
+        """
+        worker = await self._take()
+        try:
+            await call.on_started()
+        except BaseException:
+            self.pool.give_back(worker)
+            raise
+        started = time.perf_counter()
+        failed = True
+        self._calls[call.id] = call
+        pending = worker.call(call.id, call.params(), call.on_progress)
+        try:
+            async with asyncio.timeout(call.timeout):
+                result = await pending.answer
+        except TimeoutError:
+            worker.paused = True  # until its handler has let go, a worker that may be stuck gets nothing new
+            self._give_up(worker, call.id, pending)
+            raise TimedOut(call.timeout) from None
+        except asyncio.CancelledError:
+            self._give_up(worker, call.id, pending)
+            raise
+        else:
+            failed = False
+            self._failures = 0
+            return result
+        finally:
+            del self._calls[call.id]
+            self.statistics.add(time.perf_counter() - started, failed=failed)
+
+    def on_log(self, _worker: Worker, level: str, text: str, call: str | None) -> None:
+        """Write a plugin's line to the log, with its request_id if it belongs to a call that runs."""
+        running = self._calls.get(call or "")
+        ids = {"request_id": running.message.request_id} if running is not None else {}
+        self._log.info("plugin_log", level=level, text=text, **ids)
+
+    def on_idle(self, _worker: Worker) -> None:
+        """Give the free place to the next call."""
+        self.pool.assign()
+
+    def on_exit(self, worker: Worker, reason: str) -> None:
+        """Replace a worker that died."""
+        self.pool.remove(worker)
+        if self._stopping:
+            return
+        self._failures = 1 if time.time() - worker.since > _STABLE else self._failures + 1
+        self._log.warning("worker_exited", pid=worker.pid, reason=reason)
+        self._metrics.worker_restarts.labels(self.plugin.manifest.name, "exit").inc()
+        self._lost.set()
+
+    async def _take(self) -> Worker:
+        while True:
+            if self.broken:
+                raise Unavailable(self.last_error.message if self.last_error else "")
+            worker = await self.pool.take()
+            if not worker.exited.is_set():
+                return worker
+
+    async def _keep(self) -> None:
+        """Start workers as long as some are missing; a plugin that cannot start is tried again, ever more rarely."""
+        while True:
+            if len(self.pool) < self._wanted():
+                await self._start_one()
+            elif len(self.pool) < self.plugin.manifest.workers.max:
+                await _first_of(self._lost, self.pool.demand)
+            else:
+                await self._lost.wait()
+            self._lost.clear()
+
+    def _wanted(self) -> int:
+        workers = self.plugin.manifest.workers
+        more = len(self.pool) + 1 if self.pool.depth else 0
+        return min(workers.max, max(workers.min, more))
+
+    async def _start_one(self) -> None:
+        await asyncio.sleep(_BACKOFF[min(self._failures, len(_BACKOFF) - 1)])
+        try:
+            async with self._gate.enter(self.pool.demand):
+                worker = await start_worker(self.plugin, self._launch, self)
+        except (CallEnded, OSError) as error:
+            self._failures += 1
+            self._note(error)
+        else:
+            self.last_error = None
+            self.pool.add(worker)
+            self._log.info("worker_ready", pid=worker.pid)
+
+    def _note(self, error: Exception) -> None:
+        where = (error.where if isinstance(error, Raised) else None) or {}
+        file, line = where.get("file"), where.get("line")
+        self.last_error = LastError(
+            str(error),
+            file if isinstance(file, str) else None,
+            line if isinstance(line, int) else None,
+            time.time(),
+        )
+        self._log.error("plugin_not_started", reason=str(error), file=file, line=line)
+        if self.broken:
+            self.pool.refuse(str(error))
+
+    def _give_up(self, worker: Worker, call: str, pending: Pending) -> None:
+        worker.cancel(call)
+        self._own(self._see_off(worker, pending.left))
+
+    async def _see_off(self, worker: Worker, left: asyncio.Event) -> None:
+        """Wait for a handler that was told to stop; a worker that does not let go of it is killed."""
+        try:
+            async with asyncio.timeout(_GRACE):
+                await left.wait()
+        except TimeoutError:
+            self._log.warning("worker_stuck", pid=worker.pid)
+            self.pool.remove(worker)
+            worker.kill()
+        else:
+            worker.paused = False
+            self.pool.assign()
+
+    def _own(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+async def _end(worker: Worker) -> None:
+    worker.close()
+    try:
+        async with asyncio.timeout(_GRACE):
+            await worker.exited.wait()
+    except TimeoutError:
+        worker.kill()
+        await worker.exited.wait()

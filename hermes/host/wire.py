@@ -1,0 +1,77 @@
+"""The host's side of the plugin wire: bytes to frames and back. It knows neither processes nor plugins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+_HEAD = 256  # bytes kept of a frame that is too long, enough to find the id in
+_find_id = re.compile(rb'"id"\s*:\s*(\d+)').search
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """A frame over the limit was skipped; `request_id` is what could be read of it."""
+
+    request_id: int | None
+
+
+class FrameReader:
+    """Cuts a byte stream into lines and holds at most `limit` bytes of an unfinished one."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | Oversized]:
+        """Yield the lines that `chunk` completes, without their newline."""
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            yield from self._complete(line)
+        if rest:
+            self._keep(rest)
+
+    def _complete(self, line: bytes) -> Iterator[bytes | Oversized]:
+        self._keep(line)
+        whole = b"".join(self._parts)
+        skipped = self._skipping
+        self._parts, self._size, self._skipping = [], 0, False
+        if skipped:
+            found = _find_id(whole)
+            yield Oversized(int(found[1]) if found else None)
+        elif whole:
+            yield whole
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._skipping:
+            return
+        self._parts.append(part)
+        if self._size > self._limit:
+            self._parts = [b"".join(self._parts)[:_HEAD]]
+            self._skipping = True
+
+
+def request(request_id: int, method: str, params: Any) -> bytes:
+    """Return a request of JSON-RPC as one line."""
+    frame = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def notification(method: str, params: Any) -> bytes:
+    """Return a notification of JSON-RPC as one line."""
+    frame = {"jsonrpc": "2.0", "method": method, "params": params}
+    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def refusal(request_id: Any, method: str) -> bytes:
+    """Return the answer to a request whose method the host does not have."""
+    error = {"code": -32601, "message": f"the host has no method {method!r}"}
+    frame = {"jsonrpc": "2.0", "id": request_id, "error": error}
+    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,275 @@
+"""One worker process and the calls that run in it. When to start, replace or end one is the supervisor's affair."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import orjson
+
+from hermes.host import wire
+from hermes.host.failures import Crashed, Raised, ResultTooLarge
+
+_STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is cut there
+_CANCELLED = -32800
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_LAST_WORDS = 0.5  # seconds that a dead worker's pipes are read on, should someone else hold them open
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a worker: its command, its whole environment and its working directory."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    directory: Path
+    frame_bytes: int
+
+
+class Listener(Protocol):
+    """Who is told what a worker does; all are called on the event loop and must not block."""
+
+    def on_log(self, worker: Worker, level: str, text: str, call: str | None) -> None:
+        """Take a line that the plugin logged, printed or wrote to stderr."""
+
+    def on_idle(self, worker: Worker) -> None:
+        """A call has left the worker: it has room again."""
+
+    def on_exit(self, worker: Worker, reason: str) -> None:
+        """The process is gone and its calls have failed; `reason` is one line."""
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that the worker has not answered.
+
+    Its future may be given up before the answer comes; `left` is set when it came, or never will.
+    """
+
+    answer: asyncio.Future[Any]
+    call: str | None = None
+    on_progress: Callable[[str, float | None], None] | None = None
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(slots=True)
+class _Streams:
+    frames: wire.FrameReader
+    errors: wire.FrameReader
+    last_error: str = ""
+    stdin: asyncio.WriteTransport | None = None
+    calls: dict[str, Pending] = field(default_factory=dict)
+
+
+class Worker(asyncio.SubprocessProtocol):
+    """A process that speaks the plugin wire on its stdin and stdout."""
+
+    def __init__(self, listener: Listener, frame_bytes: int) -> None:
+        self._listener = listener
+        self._loop = asyncio.get_running_loop()
+        self._streams = _Streams(wire.FrameReader(frame_bytes), wire.FrameReader(_STDERR_LINE))
+        self._pending: dict[int, Pending] = {}
+        self._last_id = 0
+        self._transport: asyncio.SubprocessTransport | None = None
+        self.pid = 0
+        self.since = time.time()
+        self.busy = 0
+        self.paused = False
+        self.exited = asyncio.Event()
+
+    @classmethod
+    async def start(cls, launch: Launch, listener: Listener) -> Worker:
+        """Start the process in a session of its own; raises OSError if it cannot be started."""
+        loop = asyncio.get_running_loop()
+        _, worker = await loop.subprocess_exec(
+            lambda: cls(listener, launch.frame_bytes),
+            *launch.command,
+            env=dict(launch.environment),
+            cwd=str(launch.directory),
+            start_new_session=True,
+        )
+        return worker
+
+    def request(self, method: str, params: Any, pending: Pending | None = None) -> asyncio.Future[Any]:
+        """Send a request and return the future of its result, which fails with a `CallEnded`."""
+        pending = pending or Pending(self._loop.create_future())
+        if self.exited.is_set():
+            pending.answer.set_exception(Crashed("the worker is gone"))
+            return pending.answer
+        self._last_id += 1
+        frame = wire.request(self._last_id, method, params)
+        self._pending[self._last_id] = pending
+        self._write(frame)
+        return pending.answer
+
+    def call(
+        self, call: str, params: Mapping[str, Any], on_progress: Callable[[str, float | None], None]
+    ) -> Pending:
+        """Run the handler; the slot it takes is given back by `on_idle`, whoever still waits by then."""
+        pending = Pending(self._loop.create_future(), call, on_progress)
+        self._streams.calls[call] = pending
+        self.request("handle", params, pending)
+        return pending
+
+    def cancel(self, call: str) -> None:
+        """Ask the handler of a call to stop."""
+        self._write(wire.notification("cancel", {"call": call}))
+
+    def rss_bytes(self) -> int | None:
+        """Return the memory that the process holds, or None where that cannot be read."""
+        try:
+            fields = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
+        except OSError:
+            return None
+        return int(fields[1]) * _PAGE_BYTES
+
+    def close(self) -> None:
+        """Close the wire, at which the process is to exit."""
+        if self._streams.stdin is not None:
+            self._streams.stdin.close()
+
+    def kill(self) -> None:
+        """End the process with everything in its process group."""
+        if not self.exited.is_set() and self.pid:
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself a moment ago
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def _write(self, frame: bytes) -> None:
+        if self._streams.stdin is not None and not self._streams.stdin.is_closing():
+            self._streams.stdin.write(frame)
+
+    # What the event loop tells a subprocess protocol.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the new process's pid and its stdin."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self.pid = self._transport.get_pid()
+        self._streams.stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Take bytes from stdout (frames) or stderr (log lines)."""
+        reader, accept = (
+            (self._streams.frames, self._on_line) if fd == 1 else (self._streams.errors, self._on_stderr)
+        )
+        for line in reader.feed(data):
+            accept(line)
+
+    def process_exited(self) -> None:
+        """End what the process left behind in its group; what it wrote last may still be on the way."""
+        with contextlib.suppress(ProcessLookupError):  # the usual case: it left nothing behind
+            os.killpg(self.pid, signal.SIGKILL)
+        self._loop.call_later(_LAST_WORDS, self._end)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """Take note that process and pipes are all gone."""
+        self._end()
+
+    def _end(self) -> None:
+        """Fail what was still running and tell the listener, once."""
+        if self.exited.is_set() or self._transport is None:
+            return
+        code = self._transport.get_returncode() or 0
+        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
+        reason = f"the worker ended with {how}"
+        if self._streams.last_error:
+            reason += f": {self._streams.last_error}"
+        self.exited.set()
+        for request_id in list(self._pending):
+            self._settle(request_id, None, Crashed(reason))
+        self._transport.close()
+        self._listener.on_exit(self, reason)
+
+    # Frames and lines.
+
+    def _on_stderr(self, line: bytes | wire.Oversized) -> None:
+        text = (
+            "(a line that is too long)"
+            if isinstance(line, wire.Oversized)
+            else line.decode("utf-8", "replace")
+        )
+        if text.strip():
+            self._streams.last_error = text.strip()[:300]
+            self._listener.on_log(self, "info", text, None)
+
+    def _on_line(self, line: bytes | wire.Oversized) -> None:
+        if isinstance(line, wire.Oversized):
+            self._on_oversized(line)
+            return
+        try:
+            frame = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            self._listener.on_log(
+                self, "warning", "not a frame: " + line[:200].decode("utf-8", "replace"), None
+            )
+            return
+        if isinstance(frame, dict):
+            self._on_frame(frame)
+
+    def _on_frame(self, frame: dict[str, Any]) -> None:
+        method = frame.get("method")
+        if method is None:
+            self._on_answer(frame)
+        elif frame.get("id") is not None:
+            self._write(wire.refusal(frame["id"], str(method)))
+        elif isinstance(params := frame.get("params"), dict):
+            self._on_notification(str(method), params)
+
+    def _on_answer(self, frame: dict[str, Any]) -> None:
+        error = frame.get("error")
+        if error is None:
+            self._settle(frame.get("id"), frame.get("result"), None)
+            return
+        error = error if isinstance(error, dict) else {}
+        if error.get("code") == _CANCELLED:
+            reason = "the handler was cancelled"
+        else:
+            reason = str(error.get("message") or "the worker gave an error without a message")
+        failure = Raised(reason[:1000])
+        failure.where = error.get("data") if isinstance(error.get("data"), dict) else None
+        self._settle(frame.get("id"), None, failure)
+
+    def _on_oversized(self, frame: wire.Oversized) -> None:
+        if frame.request_id in self._pending:
+            self._settle(frame.request_id, None, ResultTooLarge("the answer was over the frame limit"))
+        else:
+            self._listener.on_log(self, "warning", "a frame over the limit was dropped", None)
+
+    def _on_notification(self, method: str, params: dict[str, Any]) -> None:
+        call = str(params.get("call", "")) or None
+        text = str(params.get("text", ""))
+        if method == "log":
+            self._listener.on_log(self, str(params.get("level", "info")), text, call)
+        elif method == "progress" and call in self._streams.calls:
+            on_progress = self._streams.calls[call].on_progress
+            percent = params.get("percent")
+            if on_progress is not None:
+                on_progress(text, percent if isinstance(percent, int | float) else None)
+
+    def _settle(self, request_id: Any, result: Any, failure: Exception | None) -> None:
+        pending = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
+        if pending is None:
+            return
+        pending.left.set()
+        if not pending.answer.done():
+            if failure is None:
+                pending.answer.set_result(result)
+            else:
+                pending.answer.set_exception(failure)
+        if pending.call is not None:
+            self._streams.calls.pop(pending.call, None)
+            self.busy -= 1
+            self._listener.on_idle(self)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

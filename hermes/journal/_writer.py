@@ -1,0 +1,156 @@
+"""The one thread that writes the SQLite journal. It commits in groups: what arrives during a commit is the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from queue import SimpleQueue
+
+from hermes.errors import JournalError
+from hermes.journal.base import Entry
+
+_GROUP = 64  # entries a statement; one statement is one trip into SQLite, whatever it holds
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    entry: Entry
+    new: bool
+    done: asyncio.Future[Entry | None]
+
+
+class Writer:
+    """Writes entries from an event loop through a thread of its own.
+
+    Not more than one group is under way; the loop collects the next one meanwhile, so that a slow disk makes larger
+    groups and not a longer queue of commits.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, columns: str, on_commit: Callable[[float, int], None]
+    ) -> None:
+        self._connection = connection
+        self._columns = columns
+        self._row = attrgetter(*columns.split(", "))
+        self._on_commit = on_commit
+        self._loop = asyncio.get_running_loop()
+        self._groups: SimpleQueue[list[_Put] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
+        self._collected: list[_Put] = []
+        self._busy = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stopped = False
+        self.trouble: str | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Write what was handed in, then end the thread and close the connection."""
+        self._stopped = True
+        await self._idle.wait()
+        self._groups.put(None)
+        await self._loop.run_in_executor(None, self._thread.join)
+
+    def put(self, entry: Entry, *, new: bool) -> asyncio.Future[Entry | None]:
+        """Hand in an entry; the future gives None once it is safe, or the older entry that is in a new one's way.
+
+        It raises JournalError if the entry was not written.
+        """
+        done: asyncio.Future[Entry | None] = self._loop.create_future()
+        if self._stopped:
+            done.set_exception(JournalError("the journal is closed"))
+            return done
+        if not self._busy and not self._collected:
+            # At the end of this round of the loop: others who arrive in the same round share the commit.
+            self._loop.call_soon(self._hand_over)
+            self._idle.clear()
+        self._collected.append(_Put(entry, new, done))
+        return done
+
+    def _hand_over(self) -> None:
+        if not self._busy and self._collected:
+            group, self._collected = self._collected, []
+            self._busy = True
+            self._groups.put(group)
+
+    def _settle(self, group: Sequence[_Put], taken: dict[int, Entry], error: sqlite3.Error | None) -> None:
+        self._busy = False
+        self._hand_over()
+        self.trouble = None if error is None else f"the journal cannot be written: {error}"
+        for put in group:
+            if put.done.done():
+                continue
+            if error is not None:
+                put.done.set_exception(JournalError(str(self.trouble)))
+            else:
+                put.done.set_result(taken.get(put.entry.id))
+        if not self._busy:
+            self._idle.set()
+
+    # From here on in the thread.
+
+    def _run(self) -> None:
+        while (group := self._groups.get()) is not None:
+            error, taken = None, dict[int, Entry]()
+            started = time.perf_counter()
+            try:
+                taken = self._commit(group)
+            except sqlite3.Error as problem:
+                error = problem
+            self._on_commit(time.perf_counter() - started, len(group))
+            self._loop.call_soon_threadsafe(self._settle, group, taken, error)
+        self._connection.close()
+
+    def _commit(self, group: Sequence[_Put]) -> dict[int, Entry]:
+        """Write a group in one transaction and return the older entries that stood in a new one's way, by id."""
+        named = [put.entry for put in group if put.new and put.entry.fingerprint is not None]
+        if not named and len(group) <= _GROUP:
+            self._insert([put.entry for put in group])  # a statement by itself is a transaction
+            return {}
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            taken = self._taken(named)
+            entries = [put.entry for put in group if put.entry.id not in taken]
+            for start in range(0, len(entries), _GROUP):
+                self._insert(entries[start : start + _GROUP])
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):  # it may have been rolled back by the error itself
+                self._connection.execute("ROLLBACK")
+            raise
+        return taken
+
+    def _taken(self, named: Sequence[Entry]) -> dict[int, Entry]:
+        taken = {}
+        for entry in named:
+            sql = f"SELECT {self._columns} FROM messages WHERE request_id = ? AND owner = ?"  # noqa: S608
+            row = self._connection.execute(sql, (entry.request_id, entry.owner)).fetchone()
+            if row is not None:
+                taken[entry.id] = Entry(*row)
+        return taken
+
+    def _insert(self, entries: Sequence[Entry]) -> None:
+        if entries:
+            values = [value for entry in entries for value in self._row(entry)]
+            self._connection.execute(_upsert(self._columns, len(entries)), values)
+
+
+@cache
+def _upsert(columns: str, count: int) -> str:
+    names = columns.split(", ")
+    row = f"({', '.join('?' * len(names))})"
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
+    return (
+        f"INSERT INTO messages ({columns}) VALUES {', '.join([row] * count)} "  # noqa: S608 - names are ours
+        f"ON CONFLICT (id) DO UPDATE SET {changed}"
+    )

@@ -1,0 +1,165 @@
+"""The embedded journal: one SQLite file in WAL mode, written by one thread with group commit."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from hermes.errors import JournalError, StartError
+from hermes.journal._writer import Writer
+from hermes.journal.base import Entry, Query
+
+_T = TypeVar("_T")
+_COLUMNS = "id, owner, request_id, session_id, status, code, plugin, received_at, finished_at, fingerprint, record, data, events"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS messages (
+    id INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    code TEXT,
+    plugin TEXT,
+    received_at REAL NOT NULL,
+    finished_at REAL,
+    fingerprint BLOB,
+    record BLOB NOT NULL,
+    data BLOB,
+    events BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS by_request ON messages (request_id, owner);
+CREATE INDEX IF NOT EXISTS by_session ON messages (session_id);
+CREATE INDEX IF NOT EXISTS unfinished ON messages (id) WHERE finished_at IS NULL;
+CREATE INDEX IF NOT EXISTS failed ON messages (code, id) WHERE status = 'failed';
+"""
+_VERSION = 1  # PRAGMA user_version; a file of a later version is not touched
+_BUSY = 5.0  # seconds to wait for another process that holds the file
+_PAGES = 4000  # of 4 KiB in the WAL before a checkpoint
+
+
+class SqliteJournal:
+    """Keeps entries in `file`.
+
+    With sync "full" an entry is safe once it survives power loss, with "normal" once it survives the death of the
+    process. `on_commit` is told the seconds each commit took and how many entries it held.
+    """
+
+    def __init__(
+        self, file: Path, *, sync: Literal["full", "normal"], on_commit: Callable[[float, int], None]
+    ) -> None:
+        self._file = file
+        self._sync = sync
+        self._on_commit = on_commit
+        self._last_id = 0
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="journal-reader")
+        self._reader: sqlite3.Connection | None = None
+        self._writer: Writer | None = None
+
+    async def open(self) -> None:
+        """Open or make the file; raises StartError if that cannot be done."""
+        try:
+            connection = self._connect()
+            self._last_id = _prepare(connection, self._sync)
+            self._reader = self._connect()
+            self._reader.execute("PRAGMA query_only = 1")
+        except sqlite3.Error as error:
+            raise StartError(
+                f"the journal {self._file} cannot be opened: {error}; see docs/operations.md"
+            ) from error
+        self._writer = Writer(connection, _COLUMNS, self._on_commit)
+        self._writer.start()
+
+    async def close(self) -> None:
+        """Write what was handed in, then close the file."""
+        if self._writer is not None:
+            await self._writer.stop()
+        if self._reader is not None:
+            await asyncio.get_running_loop().run_in_executor(self._reading, self._reader.close)
+        self._reading.shutdown()
+
+    def next_id(self) -> int:
+        """Return the id for a new entry."""
+        self._last_id += 1
+        return self._last_id
+
+    async def append(self, entry: Entry) -> Entry | None:
+        """Keep a new entry, or return the one that has its owner and request_id."""
+        return await self._write().put(entry, new=True)
+
+    async def update(self, entry: Entry) -> None:
+        """Write the new state of an entry."""
+        await self._write().put(entry, new=False)
+
+    async def find(self, request_id: str, *, owner: str | None) -> Entry | None:
+        """Return an entry, the newest of that id if the owner does not matter."""
+        conditions = {"request_id": request_id} | ({} if owner is None else {"owner": owner})
+        found = await self._fetch(conditions, "id DESC", 1)
+        return found[0] if found else None
+
+    async def select(self, query: Query) -> Sequence[Entry]:
+        """Return the entries that match, newest first."""
+        wanted = {
+            "owner": query.owner,
+            "session_id": query.session_id,
+            "status": query.status,
+            "code": query.code,
+            "plugin": query.plugin,
+        }
+        conditions: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        if query.before is not None:
+            conditions["id <"] = query.before
+        return await self._fetch(conditions, "id DESC", query.limit)
+
+    async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
+        """Return entries that have not ended, oldest first."""
+        return await self._fetch({"id >": after, "finished_at IS": None}, "id", limit)
+
+    def trouble(self) -> str | None:
+        """Return why the last commit failed, or None since one succeeded."""
+        return None if self._writer is None else self._writer.trouble
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            self._file, timeout=_BUSY, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise JournalError("the journal is not open")
+        return self._writer
+
+    async def _fetch(self, conditions: dict[str, Any], order: str, limit: int) -> list[Entry]:
+        where = " AND ".join(f"{name} ?" if " " in name else f"{name} = ?" for name in conditions) or "1"
+        sql = f"SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - names are ours
+        return await self._read(lambda connection: _fetch(connection, sql, (*conditions.values(), limit)))
+
+    async def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        if self._reader is None:
+            raise JournalError("the journal is not open")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._reading, work, self._reader)
+        except sqlite3.Error as error:
+            raise JournalError(f"the journal cannot be read: {error}") from error
+
+
+def _fetch(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[Entry]:
+    return [Entry(*row) for row in connection.execute(sql, values)]
+
+
+def _prepare(connection: sqlite3.Connection, sync: str) -> int:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {sync.upper()}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > _VERSION:
+        raise sqlite3.DatabaseError(f"it was written by a later version of Hermes (format {version})")
+    connection.executescript(_SCHEMA)
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0])
+
+
+adapter = SqliteJournal

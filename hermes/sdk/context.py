@@ -1,0 +1,95 @@
+"""What a handler finds in its `context`: progress, a logger and the call's own facts. One a call."""
+
+from __future__ import annotations
+
+import contextvars
+import io
+import logging
+import time
+from typing import Any
+
+from hermes.sdk.wire import Wire
+
+current_call: contextvars.ContextVar[str | None] = contextvars.ContextVar("current_call", default=None)
+"""The call that the running code belongs to; printed and logged lines carry it."""
+
+_LEVELS = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "error", "DEBUG": "debug"}
+
+
+class Progress:
+    """`await context["progress"]("half way", 50)`: tell the person who waits how far the call is."""
+
+    def __init__(self, wire: Wire, call: str) -> None:
+        self._wire = wire
+        self._call = call
+
+    async def __call__(self, text: str, percent: float | None = None) -> None:
+        """Send one line of progress; `percent` is 0…100. The host keeps at most 20 a second, the newest wins."""
+        params: dict[str, Any] = {"call": self._call, "text": str(text)}
+        if percent is not None:
+            params["percent"] = percent
+        self._wire.notify("progress", params)
+
+
+class WireHandler(logging.Handler):
+    """Carries log records to the host, where they become log lines with the call's request_id."""
+
+    def __init__(self, wire: Wire) -> None:
+        super().__init__()
+        self._wire = wire
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one record; a record that cannot be formatted is reported as the logging module does."""
+        try:
+            text = self.format(record)
+        except Exception:  # noqa: BLE001 - the logging module's own contract for a bad record
+            self.handleError(record)
+            return
+        send_log(self._wire, _LEVELS.get(record.levelname, "info"), text)
+
+
+class PrintedLines(io.TextIOBase):
+    """Stands in for `sys.stdout`: what a plugin prints becomes log lines and never touches the wire."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._rest = ""
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep text until its line is whole, then send the line."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            if line.strip():
+                send_log(self._wire, "info", line)
+        return len(text)
+
+
+def send_log(wire: Wire, level: str, text: str) -> None:
+    """Send one log line, marked with the call it belongs to."""
+    params = {"level": level, "text": text}
+    call = current_call.get()
+    wire.notify("log", params if call is None else params | {"call": call})
+
+
+def build_context(wire: Wire, setup: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Return the `context` of one call from the worker's initialisation and the call's parameters."""
+    given = params.get("context") or {}
+    message = params.get("message") or {}
+    deadline_ms = given.get("deadline_ms")
+    return {
+        "progress": Progress(wire, params["call"]),
+        "log": logging.getLogger("plugin"),
+        "config": setup.get("config") or {},
+        "secrets": setup.get("secrets") or {},
+        "data_dir": setup.get("data_dir"),
+        "locale": given.get("locale") or setup.get("locale") or "en",
+        "session": given.get("session") or {},
+        "request_id": message.get("request_id"),
+        "idempotency_key": given.get("idempotency_key"),
+        "principal": given.get("principal"),
+        "deadline": None if deadline_ms is None else time.time() + deadline_ms / 1000,
+    }

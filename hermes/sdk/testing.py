@@ -1,0 +1,177 @@
+"""Run a plugin's handler in a test, without a process: what it returns is read as the daemon would read it.
+
+    handle = load(Path("plugins/echo"))
+    outcome = await run(handle, {"text": "hello"})
+    assert outcome.data == {"text": "hello"}
+
+It checks neither the manifest nor the payload against its schema; `hermes check` and the daemon do that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from hermes.sdk.context import WireHandler, build_context
+from hermes.sdk.wire import Wire, encode
+from hermes.sdk.worker import Handler
+
+_ENVELOPE = frozenset({"data", "error", "warning"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The facts around a call that most tests can leave alone. `timeout` is in seconds."""
+
+    intent: str = ""
+    request_id: str = "test-1"
+    session_id: str = "test-session"
+    source: str = "api"
+    timeout: float = 60.0
+    data_dir: Path | None = None
+    """Where the plugin may write; None gives it a fresh folder that is gone after the call."""
+    session: Mapping[str, Any] = field(default_factory=dict)
+    principal: Mapping[str, Any] = field(
+        default_factory=lambda: {"kind": "local", "id": "local", "person": None}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of progress; `percent` is None where the handler gave none."""
+
+    text: str
+    percent: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to: `data`, `error` and `warning` as in the envelope, and what was told on the way.
+
+    `error` is None or `{"code", "message", "retryable"}`; `logs` are the lines given to `context["log"]`.
+    """
+
+    data: Any
+    error: dict[str, Any] | None
+    warning: str | None
+    progress: tuple[Line, ...]
+    logs: tuple[str, ...]
+
+
+class _Transcript(Wire):
+    """A wire that leads nowhere: it keeps what the handler sends, if that could be sent at all."""
+
+    def __init__(self) -> None:
+        self._frames: list[dict[str, Any]] = []
+
+    def send(self, frame: dict[str, Any]) -> None:
+        self._frames.append(json.loads(encode(frame)))
+
+    def sent(self, method: str) -> list[dict[str, Any]]:
+        return [frame["params"] for frame in self._frames if frame["method"] == method]
+
+
+def load(folder: Path) -> Handler:
+    """Import a plugin from its folder, each time anew, and return the handler that its manifest names.
+
+    Raises:
+        FileNotFoundError: the folder has no manifest, or no module of the name in its `entry`.
+        AttributeError: the module has no such function.
+    """
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8-sig"))
+    module_name, _, name = manifest.get("entry", "plugin:handle").partition(":")
+    package = folder / module_name / "__init__.py"
+    file = package if package.exists() else folder / f"{module_name}.py"
+    # The folder is part of the name: two plugins whose modules are called `plugin` must not meet.
+    spec = importlib.util.spec_from_file_location(f"{folder.name}.{module_name}", file)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return cast("Handler", getattr(module, name or "handle"))
+
+
+async def run(
+    handle: Handler,
+    payload: Mapping[str, Any],
+    *,
+    config: Mapping[str, Any] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    locale: str = "en",
+    call: Call | None = None,
+) -> Outcome:
+    """Call `handle` once as the worker would and return what came of it.
+
+    `config` is the plugin's section of hermes.yaml, `secrets` the variables of its manifest's `env`, `locale`
+    is "zh" or "en".
+
+    Raises:
+        TimeoutError: the handler took longer than `call.timeout`.
+        TypeError, ValueError: payload, progress or result has no JSON form (NaN has none).
+        Exception: whatever the handler raised; the daemon turns it into `plugin_error`.
+    """
+    call = call or Call()
+    with tempfile.TemporaryDirectory(prefix="hermes-") as folder:
+        setup = {
+            "config": dict(config or {}),
+            "secrets": dict(secrets or {}),
+            "data_dir": str(call.data_dir or folder),
+            "locale": locale,
+        }
+        transcript = _Transcript()
+        params = json.loads(encode(_params(payload, call)))
+        context = build_context(transcript, setup, params) | {"log": _log(transcript)}
+        async with asyncio.timeout(call.timeout):
+            result = await handle(params["message"], context)
+    return _outcome(json.loads(encode({"result": result}))["result"], transcript)
+
+
+def _params(payload: Mapping[str, Any], call: Call) -> dict[str, Any]:
+    message = {
+        "request_id": call.request_id,
+        "session_id": call.session_id,
+        "intent": call.intent,
+        "payload": dict(payload),
+        "source": call.source,
+        "timestamp": time.time(),
+    }
+    context = {
+        "session": dict(call.session),
+        "principal": dict(call.principal),
+        "idempotency_key": call.request_id,
+        "deadline_ms": call.timeout * 1000,
+    }
+    return {"call": "test", "message": message, "context": context}
+
+
+def _log(transcript: _Transcript) -> logging.Logger:
+    log = logging.Logger("plugin", logging.INFO)  # not from getLogger: a test must leave no logger behind
+    log.addHandler(WireHandler(transcript))
+    return log
+
+
+def _outcome(result: Any, transcript: _Transcript) -> Outcome:
+    is_envelope = (
+        isinstance(result, dict) and result.keys() <= _ENVELOPE and result.keys() & {"data", "error"}
+    )
+    envelope = result if is_envelope else {"data": result}
+    error = envelope.get("error")
+    if isinstance(error, str):
+        error = {"code": "plugin_error", "message": error}
+    return Outcome(
+        data=envelope.get("data"),
+        error=None if error is None else {"retryable": False} | error,
+        warning=envelope.get("warning"),
+        progress=tuple(Line(line["text"], line.get("percent")) for line in transcript.sent("progress")),
+        logs=tuple(line["text"] for line in transcript.sent("log")),
+    )

@@ -1,0 +1,92 @@
+"""The worker's side of the plugin wire: JSON-RPC 2.0, one object a line. It moves frames and knows no plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+PROTOCOL = 1
+
+PARSE_ERROR = -32700
+METHOD_NOT_FOUND = -32601
+PLUGIN_FAILED = -32000
+NOT_JSON = -32001
+CANCELLED = -32800
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_READ_SIZE = 1 << 18
+
+
+def encode(frame: dict[str, Any]) -> bytes:
+    """Return `frame` as one line of UTF-8.
+
+    Raises:
+        TypeError: something in it has no JSON form.
+        ValueError: it holds NaN or Infinity, or refers to itself.
+        RecursionError: it is nested too deeply.
+    """
+    # A lone surrogate has no UTF-8 form; a question mark in its place keeps the rest of the text.
+    return _encode(frame).encode("utf-8", "replace") + b"\n"
+
+
+class Wire:
+    """Frames over two file descriptors. Writing is safe from any thread; reading belongs to the event loop."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        os.set_blocking(read_fd, False)
+        self.read_fd = read_fd
+        self._write_fd = write_fd
+        self._lock = threading.Lock()
+        self._rest = b""
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Write one frame whole; raises what `encode` raises, before a byte is written."""
+        self._write(encode(frame))
+
+    def reply(self, request_id: Any, result: Any) -> None:
+        """Answer a request; a result without a JSON form becomes an error answer instead."""
+        try:
+            frame = encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+        except (TypeError, ValueError, RecursionError) as error:
+            self.fail(request_id, NOT_JSON, f"the result cannot be written as JSON: {error}")
+        else:
+            self._write(frame)
+
+    def fail(self, request_id: Any, code: int, message: str, data: Any = None) -> None:
+        """Answer a request with an error of JSON-RPC."""
+        error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+        self.send({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the host something that needs no answer."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def receive(self, accept: Callable[[dict[str, Any]], None]) -> bool:
+        """Read what is there, hand each whole frame to `accept`, and return False at the end of the stream."""
+        try:
+            chunk = os.read(self.read_fd, _READ_SIZE)
+        except BlockingIOError:
+            return True
+        if not chunk:
+            return False
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._accept(line, accept)
+        return True
+
+    def _accept(self, line: bytes, accept: Callable[[dict[str, Any]], None]) -> None:
+        try:
+            frame = json.loads(line)
+        except ValueError:
+            self.fail(None, PARSE_ERROR, "the frame is not JSON")
+            return
+        if isinstance(frame, dict):
+            accept(frame)
+
+    def _write(self, line: bytes) -> None:
+        with self._lock:
+            while line:
+                line = line[os.write(self._write_fd, line) :]

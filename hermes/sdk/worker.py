@@ -1,0 +1,175 @@
+"""The process a Python plugin runs in: `python -m hermes.sdk.worker`, started by the host and never by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import importlib
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, cast
+
+from hermes.sdk.context import PrintedLines, WireHandler, build_context, current_call
+from hermes.sdk.wire import CANCELLED, METHOD_NOT_FOUND, PLUGIN_FAILED, PROTOCOL, Wire
+
+Handler = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
+
+_BY_HAND = "This is the worker process of a Hermes plugin; the daemon starts it. Try: hermes run"
+_PR_SET_PDEATHSIG = 1
+_SENTENCE = 300  # characters of an exception's text that travel in an envelope
+
+
+class Worker:
+    """Answers the host's frames with one plugin's handler until the host closes the wire."""
+
+    def __init__(self, wire: Wire, loop: asyncio.AbstractEventLoop) -> None:
+        self._wire = wire
+        self._loop = loop
+        self._setup: dict[str, Any] = {}
+        self._handler: Handler | None = None
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._methods: dict[str, Callable[[Any, dict[str, Any]], None]] = {
+            "initialize": self._initialize,
+            "handle": self._handle,
+            "cancel": self._cancel,
+            "ping": self._ping,
+            "shutdown": self._shutdown,
+        }
+
+    def on_readable(self) -> None:
+        """Take what the host wrote; leave at the end of the stream."""
+        if not self._wire.receive(self._accept):
+            self._loop.stop()
+
+    def _accept(self, frame: dict[str, Any]) -> None:
+        method = self._methods.get(frame.get("method", ""))
+        if method is not None:
+            method(frame.get("id"), frame.get("params") or {})
+        elif "method" in frame and frame.get("id") is not None:
+            self._wire.fail(frame["id"], METHOD_NOT_FOUND, f"no method {frame['method']!r}")
+
+    def _initialize(self, request_id: Any, params: dict[str, Any]) -> None:
+        self._setup = params
+        entry = params.get("entry") or "plugin:handle"
+        try:
+            self._handler = load_handler(entry)
+        except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit too
+            self._wire.fail(request_id, PLUGIN_FAILED, describe(error), locate(error, Path.cwd()))
+        else:
+            self._wire.reply(request_id, {"protocol": PROTOCOL})
+
+    def _handle(self, request_id: Any, params: dict[str, Any]) -> None:
+        if self._handler is None:
+            self._wire.fail(request_id, PLUGIN_FAILED, "handle came before a successful initialize")
+            return
+        call = params["call"]
+        self._calls[call] = self._loop.create_task(self._run(self._handler, request_id, params))
+
+    async def _run(self, handler: Handler, request_id: Any, params: dict[str, Any]) -> None:
+        call = params["call"]
+        current_call.set(call)
+        try:
+            context = build_context(self._wire, self._setup, params)
+            result = await handler(params["message"], context)
+        except asyncio.CancelledError:
+            self._wire.fail(request_id, CANCELLED, "cancelled")
+        except Exception as error:
+            logging.getLogger("plugin").exception("the handler raised")
+            self._wire.fail(request_id, PLUGIN_FAILED, describe(error), locate(error, Path.cwd()))
+        else:
+            self._wire.reply(request_id, result)
+        finally:
+            self._calls.pop(call, None)
+
+    def _cancel(self, _request_id: Any, params: dict[str, Any]) -> None:
+        task = self._calls.get(params.get("call", ""))
+        if task is not None:
+            task.cancel()
+
+    def _ping(self, request_id: Any, _params: dict[str, Any]) -> None:
+        self._wire.reply(request_id, {})
+
+    def _shutdown(self, request_id: Any, _params: dict[str, Any]) -> None:
+        self._wire.reply(request_id, {})
+        self._loop.stop()
+
+
+def load_handler(entry: str) -> Handler:
+    """Import `module:function` from the working directory and return the function.
+
+    Raises:
+        TypeError: the entry is not an async function of a module.
+        BaseException: whatever the plugin raised while it was imported.
+    """
+    module_name, _, name = entry.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    handler = getattr(importlib.import_module(module_name), name or "handle", None)
+    if not callable(handler):
+        raise TypeError(
+            f"{module_name!r} has no function {name or 'handle'!r}; define it or name another in entry"
+        )
+    if not asyncio.iscoroutinefunction(handler):
+        raise TypeError(
+            f"{name or 'handle'} is not async; write `async def {name or 'handle'}(message, context)`"
+        )
+    return cast("Handler", handler)
+
+
+def describe(error: BaseException) -> str:
+    """Return one readable line for an exception: its type and the first line of its text."""
+    first_line = (str(error).strip().splitlines() or [""])[0][:_SENTENCE]
+    return f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
+
+
+def locate(error: BaseException, root: Path) -> dict[str, Any] | None:
+    """Return `{"file", "line"}` of the plugin's own code that an exception came from, or None if none did."""
+    if isinstance(error, SyntaxError) and error.filename:
+        places = [(error.filename, error.lineno or 0)]
+    else:
+        places = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+    for file, line in reversed(places):
+        path = Path(file)
+        if path.is_relative_to(root):
+            return {"file": str(path.relative_to(root)), "line": line}
+    return None
+
+
+def take_wire() -> Wire:
+    """Take stdin and stdout for the wire and leave harmless ones in their place."""
+    wire = Wire(os.dup(0), os.dup(1))
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)  # C code and child processes that write to stdout reach the log as stderr does
+    sys.stdout = PrintedLines(wire)
+    return wire
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when the daemon dies, so that a busy loop cannot outlive it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def main() -> None:
+    """Run until the host closes the wire or asks to stop."""
+    if sys.stdin.isatty():
+        sys.exit(_BY_HAND)
+    die_with_parent()
+    wire = take_wire()
+    logging.basicConfig(level=logging.INFO, handlers=[WireHandler(wire)], format="%(message)s")
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    loop.add_reader(wire.read_fd, Worker(wire, loop).on_readable)
+    loop.run_forever()
+    # Handlers that still run are cut off with the process: the host has already given their calls up.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
