@@ -17,18 +17,21 @@ from hermes import __version__
 from hermes.bus import Bus
 from hermes.catalog import find
 from hermes.config import Config
+from hermes.deadlines import Deadlines
 from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
 from hermes.dispatch.shelf import Shelf
 from hermes.errors import StartError
 from hermes.gateway.access import Access, is_loopback, key_access, load_admin_key, open_access
 from hermes.gateway.messages import Messages
 from hermes.gateway.operations import Operations, Readiness
+from hermes.gateway.operations import Parts as OperationsParts
 from hermes.gateway.server import Server, bind, build_app, build_server
+from hermes.gateway.submit import Submit
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places, Plugin
 from hermes.host.supervisor import Watch
 from hermes.journal.base import Journal
-from hermes.observe.logs import Logger
+from hermes.observe.logs import Logs
 from hermes.observe.metrics import Metrics
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
@@ -56,11 +59,12 @@ class App:
     """One daemon. `environ` is what plugins may be given variables from; `hints` is where people are greeted."""
 
     def __init__(
-        self, config: Config, environ: Mapping[str, str], log: Logger, *, hints: TextIO = sys.stderr
+        self, config: Config, environ: Mapping[str, str], logs: Logs, *, hints: TextIO = sys.stderr
     ) -> None:
         self._config = config
         self._environ = environ
-        self._log = log
+        self._logs = logs
+        self._log = logs.log
         self._hints = hints
         self._hurry = asyncio.Event()
         self._stop = asyncio.Event()
@@ -119,7 +123,7 @@ class App:
         self._log.info("stopped")
 
     def _build(self) -> _Parts:
-        config, metrics = self._config, Metrics()
+        config, metrics, deadlines = self._config, Metrics(), Deadlines()
         limits = config.limits
 
         def on_commit(seconds: float, entries: int) -> None:
@@ -144,13 +148,13 @@ class App:
                 source=config.source,
             ),
             check=_check_keywords,
-            watch=Watch(self._log, metrics),
+            watch=Watch(self._log, metrics, deadlines),
         )
         bus = Bus(on_slow=metrics.sse_dropped.labels("slow").inc)
         metrics.sse_subscribers.set_function(lambda: bus.subscribers)
         pipeline = Pipeline(
             PipelineSettings(limits.pending, limits.result_bytes, limits.inline_bytes, config.hermes.locale),
-            Rooms(journal, router, host, bus, self._log, metrics),
+            Rooms(journal, router, host, bus, self._logs, deadlines, metrics),
         )
         return _Parts(journal, bus, router, host, pipeline, metrics)
 
@@ -167,13 +171,16 @@ class App:
 
     def _server(self, parts: _Parts, access: Access) -> Server:
         shelf = Shelf(parts.pipeline.live, parts.journal)
-        messages = Messages(
-            parts.pipeline, shelf, parts.bus, access=access, body_bytes=self._config.limits.body_bytes
-        )
+        body_bytes = self._config.limits.body_bytes
+        submit = Submit(parts.pipeline, parts.bus, access=access, body_bytes=body_bytes)
+        messages = Messages(parts.pipeline, shelf, parts.bus, access=access)
         operations = Operations(
-            parts.host, parts.router, parts.metrics, access=access, readiness=lambda: self._readiness(parts)
+            OperationsParts(parts.host, parts.router, parts.metrics),
+            access=access,
+            readiness=lambda: self._readiness(parts),
+            body_bytes=body_bytes,
         )
-        return build_server(build_app([*messages.routes, *operations.routes], self._log))
+        return build_server(build_app([submit.route, *messages.routes, *operations.routes], self._log))
 
     def _access(self) -> tuple[Access, Path | None]:
         """Return who is let in, and the file of the key if one is needed."""

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
-from hermes.messages import Event
+from hermes.messages import EventType
+from hermes.values import value
 
 EndReason = Literal["ended", "slow", "shutdown"]
 
@@ -18,17 +18,20 @@ _BUFFER_BYTES = 1 << 20  # of events waiting in one subscription before it count
 _OVERHEAD = 300  # bytes that an event costs beside its JSON
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Published:
     """An event as it goes out.
 
     `number` grows over all events, restarts included: it is the event's time in microseconds, or one more than the
-    last. `owner` is who may see it, `body` its JSON.
+    last. `owner` is who may see it, `seq` its place in the story of its message, `body` its JSON.
     """
 
     number: int
     owner: str
-    event: Event
+    request_id: str
+    session_id: str
+    seq: int
+    type: EventType
     body: bytes
 
     @property
@@ -107,7 +110,7 @@ class Bus:
         self._keep(published)
         if not self._subscriptions:
             return
-        for key in (None, (published.owner, published.event.request_id)):
+        for key in (None, (published.owner, published.request_id)):
             for subscription in self._subscriptions.get(key, ()):
                 if subscription.accepts(published) and not subscription.offer(published):
                     self._on_slow()

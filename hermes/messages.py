@@ -6,11 +6,13 @@ written, is decided by the rooms above.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from dataclasses import dataclass, field
+from random import getrandbits
 from typing import Any, Literal
+
+from hermes.values import value
 
 Source = Literal["im", "api", "cron", "webhook", "agent"]
 Status = Literal["accepted", "awaiting_confirmation", "running", "succeeded", "failed"]
@@ -25,7 +27,7 @@ _is_id = re.compile(r"[A-Za-z0-9._:~-]{1,128}").fullmatch
 
 def new_id() -> str:
     """Return a fresh id that sorts by the millisecond it was made in and holds 80 random bits."""
-    return f"{time.time_ns() // 1_000_000:012x}-{os.urandom(10).hex()}"
+    return f"{time.time_ns() // 1_000_000:012x}-{getrandbits(80):020x}"
 
 
 def is_id(value: str) -> bool:
@@ -80,7 +82,7 @@ class Principal:
         return f"{self.kind}:{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Match:
     """A keyword that was found in the text, as its manifest writes it, with its weight."""
 
@@ -88,7 +90,7 @@ class Match:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Candidate:
     """An intent that the text may be meant for; `score` is 0…1."""
 
@@ -98,7 +100,7 @@ class Candidate:
     matched: tuple[Match, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """Where a message goes and why. `candidates` are in falling order of score; `intent` is "" unless one was
     chosen.
@@ -111,7 +113,7 @@ class Decision:
     warning: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PluginRef:
     """The plugin version that ran a message; `hash` is of its files."""
 
@@ -168,27 +170,32 @@ class Record:
     received_at: float = 0.0
     finished_at: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as the contract writes it; the dataclasses inside are left to the JSON encoder."""
+    def fixed(self) -> dict[str, Any]:
+        """Return the members that never change; the dataclasses inside are left to the JSON encoder."""
         message = self.message
         path = f"/v1/messages/{message.request_id}"
         return {
             "request_id": message.request_id,
             "session_id": message.session_id,
-            "status": self.status,
             "message": message,
             "principal": self.principal,
             "decision": self.decision,
+            "parent": self.parent,
+            "resumes": self.resumes,
+            "retry_of": self.retry_of,
+            "metadata": self.metadata,
+            "received_at": self.received_at,
+            "links": {"self": path, "events": path + "/events", "raw": path + "/raw"},
+        }
+
+    def changing(self) -> dict[str, Any]:
+        """Return the members that change while the message is under way."""
+        return {
+            "status": self.status,
             "plugin": self.plugin,
             "envelope": self.envelope,
             "digest": self.digest,
             "attempts": self.attempts,
-            "parent": self.parent,
-            "resumes": self.resumes,
-            "retry_of": self.retry_of,
             "confirmation": self.confirmation,
-            "metadata": self.metadata,
-            "received_at": self.received_at,
             "finished_at": self.finished_at,
-            "links": {"self": path, "events": path + "/events", "raw": path + "/raw"},
         }

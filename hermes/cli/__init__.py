@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import Any
 
 import click
 
 from hermes import __version__
+from hermes.cli.text import printable
 from hermes.errors import HermesError
 
 _COMMANDS = {
@@ -37,7 +39,7 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except HermesError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(printable(str(error))) from error
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,4 +50,8 @@ def root() -> None:
 
 def main() -> None:
     """Run the command line; the exit code is 0 only on success and 2 for wrong usage."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a terminal of another encoding gets what it can show
     sys.exit(root(prog_name="hermes"))

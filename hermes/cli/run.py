@@ -11,7 +11,7 @@ import uvloop
 
 from hermes.app import App
 from hermes.config import load_config
-from hermes.observe.logs import open_log
+from hermes.observe.logs import open_logs
 
 
 @click.command("run")
@@ -21,9 +21,9 @@ from hermes.observe.logs import open_log
 def command(config: Path | None) -> None:
     """Start the daemon; it logs JSON lines to stdout and ends on SIGTERM or Ctrl-C."""
     settings = load_config(config, os.environ)
-    log, sink = open_log(settings.hermes.log_level)
+    logs = open_logs(settings.hermes.log_level)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(App(settings, os.environ, log).run())
+            runner.run(App(settings, os.environ, logs).run())
     finally:
-        sink.flush()
+        logs.sink.flush()

@@ -50,7 +50,7 @@ class Ending:
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
         live.story.tell(event, at=record.finished_at, envelope=written.shown, digest=record.digest)
-        live.released.set()
+        live.release()
         self._metrics.messages.labels(entry.code or "succeeded", record.message.source).inc()
         self._seconds.observe(time.perf_counter() - started)
 

@@ -31,7 +31,6 @@ class Execution:
         self._host = host
         self._result_bytes = result_bytes
         self._claim = claim
-        self._queued = metrics.stage_seconds.labels("queue")
         self._ran = metrics.stage_seconds.labels("tool")
         self._last_call = 0
 
@@ -75,7 +74,7 @@ class Execution:
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
         repeatable = target.service.repeatable
         while True:
-            attempt = _Attempt(live, target, self._claim, time.perf_counter())
+            attempt = _Attempt(live, target, self._claim)
             live.calling = True
             try:
                 answer = await self._host.run(target, self._call(live, target, attempt))
@@ -123,18 +122,16 @@ class Execution:
 
     def _measure(self, attempt: _Attempt) -> None:
         if attempt.started_at is not None:
-            self._queued.observe(attempt.started_at - attempt.queued_at)
             self._ran.observe(time.perf_counter() - attempt.started_at)
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """One try at running a message; times are those of the performance counter, in seconds."""
+    """One try at running a message; `started_at` is of the performance counter, in seconds."""
 
     live: Live
     target: Target
     claim: Callable[[Live], Awaitable[None]]
-    queued_at: float
     started_at: float | None = None
 
     async def start(self) -> None:
@@ -145,7 +142,7 @@ class _Attempt:
         record.plugin = plugin.ref
         if not self.target.service.repeatable:
             await self.claim(self.live)
-        self.live.story.plugin = plugin.manifest.name
+        self.live.story.set_plugin(plugin.manifest.name)
         self.live.story.tell(
             "TOOL_STARTED", attempt=record.attempts, intent=record.message.intent, plugin=plugin.manifest.name
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Literal
 
 from hermes.bus import Bus
@@ -12,7 +11,7 @@ from hermes.dispatch.story import Story
 from hermes.dispatch.submission import Submission
 from hermes.host.host import Host
 from hermes.messages import Decision, HermesMessage, Principal, Record, new_id
-from hermes.observe.logs import Logger
+from hermes.observe.logs import EventLines
 from hermes.routing.router import Router
 
 
@@ -20,12 +19,12 @@ class Intake:
     """Opens messages; `locale` is the language of Hermes' sentences, "auto" for that of each message."""
 
     def __init__(
-        self, router: Router, host: Host, *, bus: Bus, log: Logger, locale: Literal["auto", "zh", "en"]
+        self, router: Router, host: Host, *, bus: Bus, lines: EventLines, locale: Literal["auto", "zh", "en"]
     ) -> None:
         self._router = router
         self._host = host
         self._bus = bus
-        self._log = log
+        self._lines = lines
         self._locale = locale
 
     def open(self, submission: Submission, principal: Principal, entry_id: int) -> Live:
@@ -58,8 +57,7 @@ class Intake:
             fingerprint=fingerprint,
             record=record,
             locale=locale_of(text if isinstance(text, str) else None, payload, self._locale),
-            story=Story(record.message, record.principal.owner, bus=self._bus, log=self._log),
-            kept=asyncio.get_running_loop().create_future(),
+            story=Story(record.message, record.principal.owner, bus=self._bus, lines=self._lines),
             approved=record.confirmation is not None,
         )
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from hermes.bus import MessageKey
-from hermes.dispatch.records import WrittenEnvelope, write_events, write_record
+from hermes.dispatch.records import WrittenEnvelope, write_events, write_fixed, write_record
 from hermes.dispatch.sentences import Locale
 from hermes.dispatch.story import Story
 from hermes.journal.base import Entry
 from hermes.messages import Record, Status
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Live:
     """A message from its arrival until its end is safe.
 
-    `kept` is done once the journal has it, and fails if the journal could not take it. `calling` is true while a
-    plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe;
-    `released` is set then, or when Hermes stops and it will not end any more.
+    `kept` is true once the journal has it; `keeping`, made by who waits for that, is set when it has it or has
+    refused it. `calling` is true while a
+    plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe.
     """
 
     entry_id: int
@@ -28,14 +29,36 @@ class Live:
     record: Record
     locale: Locale
     story: Story
-    kept: asyncio.Future[None]
     approved: bool = False
-    released: asyncio.Event = field(default_factory=asyncio.Event)
+    kept: bool = False
+    keeping: asyncio.Event | None = None
+    waiters: list[asyncio.Future[None]] = field(default_factory=list)
     written: bytes | None = None
     task: asyncio.Task[None] | None = None
     calling: bool = False
     cancelled: bool = False
     ending: bool = False
+
+    @cached_property
+    def fixed(self) -> bytes:
+        """What never changes in the record, as JSON."""
+        return write_fixed(self.record)
+
+    def wait(self) -> asyncio.Future[None]:
+        """Return a future that is done when the end is safe, or when Hermes stops and it will not come any more."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.written is not None:
+            waiter.set_result(None)
+        else:
+            self.waiters.append(waiter)
+        return waiter
+
+    def release(self) -> None:
+        """Let all who wait go on."""
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.waiters.clear()
 
     @property
     def key(self) -> MessageKey:
@@ -50,7 +73,7 @@ class Live:
         if self.ending:
             status: Status = "running" if record.attempts else "accepted"
             record = replace(record, status=status, envelope=None, digest=None, finished_at=None)
-        return write_record(record, None)
+        return write_record(record, self.fixed, None)
 
     def to_entry(self, envelope: WrittenEnvelope | None) -> Entry:
         """Return what the journal is to keep: with `envelope` the end, without it the message under way."""
@@ -67,7 +90,7 @@ class Live:
             received_at=record.received_at,
             finished_at=record.finished_at,
             fingerprint=self.fingerprint,
-            record=write_record(record, envelope),
+            record=write_record(record, self.fixed, envelope),
             data=envelope.apart if envelope is not None else None,
             events=write_events(self.story.told) if envelope is not None else b"[]",
         )
@@ -104,4 +127,4 @@ class LiveTable:
         else:
             ours = [one for (_, known), one in self._messages.items() if known == request_id]
             found = ours[-1] if ours else None
-        return found if found is not None and found.kept.done() else None
+        return found if found is not None and found.kept else None

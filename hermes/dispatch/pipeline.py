@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Literal
 
 from hermes.bus import Bus
+from hermes.deadlines import Deadlines
 from hermes.dispatch.ending import Ending
 from hermes.dispatch.execution import Execution
 from hermes.dispatch.intake import Intake
@@ -16,14 +18,15 @@ from hermes.dispatch.outcomes import failed
 from hermes.dispatch.records import read_record
 from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
-from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Refused, Unavailable
+from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Unavailable
 from hermes.host.host import Host
 from hermes.host.manifest import Summary
 from hermes.journal.base import Entry, Journal
 from hermes.messages import Principal, ResultEnvelope
-from hermes.observe.logs import Logger
+from hermes.observe.logs import Logs
 from hermes.observe.metrics import Metrics
 from hermes.routing.router import Router
+from hermes.values import value
 
 _RETRY_AFTER = 5  # seconds a refused sender is asked to wait
 _RECOVERED_AT_A_TIME = 500
@@ -47,11 +50,12 @@ class Rooms:
     router: Router
     host: Host
     bus: Bus
-    log: Logger
+    logs: Logs
+    deadlines: Deadlines
     metrics: Metrics
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Receipt:
     """What became of a submission: the message under way, or the entry of one that had ended before.
 
@@ -70,8 +74,11 @@ class Pipeline:
         self._pending = settings.pending
         self._journal = rooms.journal
         self._host = rooms.host
-        self._log = rooms.log
-        self._intake = Intake(rooms.router, rooms.host, bus=rooms.bus, log=rooms.log, locale=settings.locale)
+        self._deadlines = rooms.deadlines
+        self._log = rooms.logs.log
+        self._intake = Intake(
+            rooms.router, rooms.host, bus=rooms.bus, lines=rooms.logs.events, locale=settings.locale
+        )
         self._execution = Execution(
             rooms.host, result_bytes=settings.result_bytes, claim=self._claim, metrics=rooms.metrics
         )
@@ -79,7 +86,7 @@ class Pipeline:
             rooms.journal,
             inline_bytes=settings.inline_bytes,
             result_bytes=settings.result_bytes,
-            log=rooms.log,
+            log=rooms.logs.log,
             metrics=rooms.metrics,
         )
         self._accept_seconds = rooms.metrics.stage_seconds.labels("accept")
@@ -95,11 +102,9 @@ class Pipeline:
             RateLimited, Unavailable: nothing can be accepted now.
         """
         started = time.perf_counter()
-        if submission.request_id is not None:
-            known = self.live.get((principal.owner, submission.request_id))
-            if known is not None:
-                await asyncio.shield(known.kept)
-                return _replayed(known, submission)
+        known = await self._known(submission, principal)
+        if known is not None:
+            return _replayed(known, submission)
         self._admit()
         live = self._intake.open(submission, principal, self._journal.next_id())
         self.live.add(live)
@@ -109,6 +114,11 @@ class Pipeline:
         self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)
         return Receipt(live)
+
+    async def wait(self, live: Live, seconds: float) -> None:
+        """Wait for the end of a message, at most `seconds`."""
+        with contextlib.suppress(TimeoutError):
+            await self._deadlines.wait(live.wait(), seconds)
 
     def acknowledge(self, live: Live) -> str:
         """Return the first sentence for who sent a message."""
@@ -128,7 +138,7 @@ class Pipeline:
             for entry in entries:
                 live = self._intake.reopen(read_record(entry), entry.id, entry.fingerprint)
                 self.live.add(live)
-                live.kept.set_result(None)
+                live.kept = True
                 self._begin(live)
             last_id = entries[-1].id
             count += len(entries)
@@ -147,7 +157,7 @@ class Pipeline:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for live in self.live:
-            live.released.set()
+            live.release()
 
     def _admit(self) -> None:
         if self.stopping:
@@ -157,25 +167,31 @@ class Pipeline:
                 f"{len(self.live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
             )
 
+    async def _known(self, submission: Submission, principal: Principal) -> Live | None:
+        """Return the message under way that has the submission's request_id, once it is safe that it has."""
+        if submission.request_id is None:
+            return None
+        key = (principal.owner, submission.request_id)
+        while (known := self.live.get(key)) is not None and not known.kept:
+            known.keeping = known.keeping or asyncio.Event()
+            await known.keeping.wait()
+        return known
+
     async def _keep(self, live: Live) -> Entry | None:
         """Make a new message safe, or return the older entry that has its request_id."""
         try:
             older = await self._journal.append(live.to_entry(None))
+            live.kept = older is None
         except JournalError as error:
-            raise self._turn_away(live, Unavailable(error.detail)) from error
+            raise Unavailable(error.detail) from error
         except TypeError as error:
-            reason = f"it cannot be kept as JSON: {error}"
-            raise self._turn_away(live, InvalidField(reason, field="payload")) from error
-        if older is not None:
-            self.live.remove(live)
-        live.kept.set_result(None)
+            raise InvalidField(f"it cannot be kept as JSON: {error}", field="payload") from error
+        finally:
+            if not live.kept:
+                self.live.remove(live)
+            if live.keeping is not None:
+                live.keeping.set()
         return older
-
-    def _turn_away(self, live: Live, refusal: Refused) -> Refused:
-        self.live.remove(live)
-        live.kept.set_exception(refusal)
-        live.kept.exception()  # it was seen: only a second sender of the same id waits for it
-        return refusal
 
     def _begin(self, live: Live) -> None:
         live.story.tell("TASK_RECEIVED")

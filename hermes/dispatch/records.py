@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import orjson
 from pydantic import TypeAdapter
@@ -13,11 +12,12 @@ from hermes.dispatch.sentences import Locale, say
 from hermes.dispatch.story import frame
 from hermes.journal.base import Entry
 from hermes.messages import Event, Record, ResultEnvelope
+from hermes.values import value
 
 _records = TypeAdapter(Record)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WrittenEnvelope:
     """An envelope as it is shown, and the raw data apart if it is too large to be shown with it."""
 
@@ -43,12 +43,17 @@ def write_envelope(envelope: ResultEnvelope, *, inline_bytes: int, locale: Local
     return WrittenEnvelope(orjson.Fragment(orjson.dumps(members)), apart, len(apart or data))
 
 
-def write_record(record: Record, envelope: WrittenEnvelope | None) -> bytes:
-    """Write a record as it is shown."""
-    members = record.to_dict()
+def write_fixed(record: Record) -> bytes:
+    """Write what never changes in a record; written once, it is part of every writing of the record."""
+    return orjson.dumps(record.fixed())
+
+
+def write_record(record: Record, fixed: bytes, envelope: WrittenEnvelope | None) -> bytes:
+    """Write a record as it is shown, around its `fixed` part."""
+    members = record.changing()
     if envelope is not None:
         members["envelope"] = envelope.shown
-    return orjson.dumps(members)
+    return b"%s,%s" % (fixed[:-1], orjson.dumps(members)[1:])
 
 
 def read_record(entry: Entry) -> Record:

@@ -44,7 +44,7 @@ class Shelf:
         return [self._current(one) for one in page], cursor
 
     def _under_way(self, query: Query) -> list[Live]:
-        found = [live for live in self._live if live.kept.done() and query.accepts(live.to_entry(None))]
+        found = [live for live in self._live if live.kept and query.accepts(live.to_entry(None))]
         return sorted(found, key=_entry_id, reverse=True)
 
     def _current(self, message: Live | Entry) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from hermes.bus import Bus, Published
-from hermes.messages import TERMINAL, Event, EventType, HermesMessage
-from hermes.observe.logs import Logger
+from hermes.messages import TERMINAL, EventType, HermesMessage
+from hermes.observe.logs import EventLines
 
 _PROGRESS_TEXT = 1000  # characters
 _PROGRESS_GAP = 0.05  # seconds between two lines of progress: at most 20 a second are kept
@@ -19,41 +19,43 @@ _MANY = 1000  # lines of progress after which a message may only add one a secon
 class Story:
     """Tells what happens to one message. `seq` counts from 1 without gaps; nothing is told after a terminal event."""
 
-    def __init__(self, message: HermesMessage, owner: str, *, bus: Bus, log: Logger) -> None:
+    def __init__(self, message: HermesMessage, owner: str, *, bus: Bus, lines: EventLines) -> None:
         self._message = message
         self._owner = owner
         self._bus = bus
-        self._log = log
+        self._lines = lines
         self._held: dict[str, Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._last_progress = 0.0
-        self.intent = message.intent
-        self.plugin: str | None = None
+        ids = {"request_id": message.request_id, "session_id": message.session_id}
+        self._ids = orjson.dumps(ids)[1:-1]
+        self._names = b""
+        self.set_plugin(None)
         self.told: list[Published] = []
+        self.ended = False
 
-    @property
-    def ended(self) -> bool:
-        """Say whether the terminal event was told."""
-        return bool(self.told) and self.told[-1].event.type in TERMINAL
+    def set_plugin(self, plugin: str | None) -> None:
+        """Name the plugin that the lines of the log are to show from now on."""
+        self._names = orjson.dumps({"intent": self._message.intent, "plugin": plugin})[1:-1]
 
     def tell(self, event_type: EventType, *, at: float | None = None, **fields: Any) -> None:
         """Tell one event of the Unix time `at`, now if None; progress that is held back goes first."""
-        self._release()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._tell_held()
         number = self._bus.next_number()
-        message = self._message
         time = number / 1e6 if at is None else at
-        event = Event(event_type, message.request_id, message.session_id, len(self.told) + 1, time, fields)
-        published = Published(number, self._owner, event, orjson.dumps(event.to_dict()))
-        self.told.append(published)
-        self._bus.publish(published)
-        self._log.info(
-            event_type,
-            request_id=message.request_id,
-            session_id=message.session_id,
-            intent=self.intent,
-            plugin=self.plugin,
-            seq=event.seq,
+        seq = len(self.told) + 1
+        message = self._message
+        body = b'{"type":"%b",%b,"seq":%d,"timestamp":%.6f' % (event_type.encode(), self._ids, seq, time)
+        body += b"," + orjson.dumps(fields)[1:] if fields else b"}"
+        published = Published(
+            number, self._owner, message.request_id, message.session_id, seq, event_type, body
         )
+        self.told.append(published)
+        self.ended = event_type in TERMINAL
+        self._bus.publish(published)
+        self._lines.write(event_type, self._ids, time, b',"seq":%d,%b' % (seq, self._names))
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""
@@ -80,15 +82,10 @@ class Story:
             self._last_progress = asyncio.get_running_loop().time()
             self.tell("PROGRESS", **held)
 
-    def _release(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._tell_held()
-
 
 def frame_of(published: Published) -> bytes:
     """Return an event as it goes over an event stream."""
-    return frame(published.number, published.event.seq, published.event.type, published.body)
+    return frame(published.number, published.seq, published.type, published.body)
 
 
 def frame(number: int, seq: int, event_type: str, body: bytes) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hermes.messages import Source
+from hermes.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Submission:
     """A message before it is one. `text` or `intent` is given; `payload` has no `text` that differs from `text`.
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from starlette.requests import HTTPConnection
-
 from hermes.errors import Forbidden, StartError, Unauthorized
+from hermes.gateway.head import Head
 from hermes.messages import Principal
 
 _KEY_BYTES = 32
@@ -33,7 +32,7 @@ class Caller:
         return None if self.admin else self.principal.owner
 
 
-Access = Callable[[HTTPConnection], Caller]
+Access = Callable[[Head], Caller]
 """Returns who is calling; raises Unauthorized or Forbidden."""
 
 
@@ -42,8 +41,8 @@ def open_access(bind_host: str) -> Access:
     caller = Caller(Principal(), admin=True)
     names = _LOCAL_NAMES | {bind_host} if is_loopback(bind_host) else None
 
-    def access(connection: HTTPConnection) -> Caller:
-        if names is not None and _host_name(connection.headers.get("host", "")) not in names:
+    def access(head: Head) -> Caller:
+        if names is not None and _host_name(head.header(b"host")) not in names:
             raise Forbidden("this address is for local names only; call it as 127.0.0.1 or localhost")
         return caller
 
@@ -55,8 +54,8 @@ def key_access(key: str) -> Access:
     expected = key.encode()
     caller = Caller(Principal("key", "admin"), admin=True)
 
-    def access(connection: HTTPConnection) -> Caller:
-        if not hmac.compare_digest(_shown_key(connection).encode(), expected):
+    def access(head: Head) -> Caller:
+        if not hmac.compare_digest(_shown_key(head).encode(), expected):
             raise Unauthorized("send the admin key as Authorization: Bearer <key> or as X-API-Key")
         return caller
 
@@ -99,8 +98,8 @@ def _existing_key(file: Path) -> str:
     return key
 
 
-def _shown_key(connection: HTTPConnection) -> str:
-    scheme, _, key = connection.headers.get("authorization", "").partition(" ")
+def _shown_key(head: Head) -> str:
+    scheme, _, key = head.header(b"authorization").partition(" ")
     if scheme.lower() == "bearer":
         return key.strip()
-    return connection.headers.get("x-api-key", "")
+    return head.header(b"x-api-key")

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
-from starlette.requests import Request
+from starlette.types import Receive
 
 from hermes.dispatch.submission import Submission
 from hermes.errors import InvalidField, Malformed, TooLarge, UnsupportedMediaType
+from hermes.gateway.head import Head
 from hermes.messages import ID_PATTERN
 
 _M = TypeVar("_M", bound=BaseModel)
@@ -86,7 +87,7 @@ class MessageQuery(_Body):
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
 
 
-async def read_json(request: Request, *, limit: int) -> dict[str, Any]:
+async def read_json(head: Head, receive: Receive, *, limit: int) -> dict[str, Any]:
     """Return the JSON object in a request's body.
 
     Raises:
@@ -94,26 +95,31 @@ async def read_json(request: Request, *, limit: int) -> dict[str, Any]:
         TooLarge: it has more than `limit` bytes.
         Malformed: it is not a JSON object.
     """
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = head.header(b"content-type").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise UnsupportedMediaType("send JSON, with the header Content-Type: application/json")
-    declared = request.headers.get("content-length", "")
-    too_large = TooLarge(f"the body is over the limit of {limit} bytes (limits.body_bytes)")
-    if declared.isdecimal() and int(declared) > limit:
-        raise too_large
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > limit:
-            raise too_large
-        chunks.append(chunk)
     try:
-        body = orjson.loads(b"".join(chunks))
+        body = orjson.loads(await _read(head, receive, limit))
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise Malformed("the body must be a JSON object")
     return body
+
+
+async def _read(head: Head, receive: Receive, limit: int) -> bytes:
+    declared = head.header(b"content-length")
+    size = int(declared) if declared.isdecimal() and len(declared) < 19 else 0
+    chunks: list[bytes] = []
+    while size <= limit:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Malformed("the body ended before it was whole")
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+        size = max(size, sum(map(len, chunks)))
+    raise TooLarge(f"the body is over the limit of {limit} bytes (limits.body_bytes)")
 
 
 def check(model: type[_M], value: Any) -> _M:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from hermes.gateway.access import Access
 from hermes.gateway.bodies import RouteBody, check, read_json
+from hermes.gateway.head import Head
 from hermes.host.host import Host
 from hermes.observe.metrics import CONTENT_TYPE, Metrics
 from hermes.routing.router import Router
@@ -25,21 +26,25 @@ class Readiness:
     reasons: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is asked about."""
+
+    host: Host
+    router: Router
+    metrics: Metrics
+
+
 class Operations:
-    """The handlers of everything that is not a message."""
+    """The handlers of everything that is not a message; bodies may have at most `body_bytes`."""
 
     def __init__(
-        self,
-        host: Host,
-        router: Router,
-        metrics: Metrics,
-        *,
-        access: Access,
-        readiness: Callable[[], Readiness],
+        self, parts: Parts, *, access: Access, readiness: Callable[[], Readiness], body_bytes: int
     ) -> None:
-        self._host = host
-        self._router = router
-        self._metrics = metrics
+        self._host = parts.host
+        self._router = parts.router
+        self._metrics = parts.metrics
+        self._body_bytes = body_bytes
         self._access = access
         self._readiness = readiness
 
@@ -57,18 +62,19 @@ class Operations:
 
     async def route(self, request: Request) -> Response:
         """Say where a text would go; nothing runs."""
-        self._access(request)
-        body = check(RouteBody, await read_json(request, limit=1 << 20))
+        head = Head.of(request)
+        self._access(head)
+        body = check(RouteBody, await read_json(head, request.receive, limit=self._body_bytes))
         return _json(self._router.route(body.text).decision)
 
     async def plugins(self, request: Request) -> Response:
         """List all plugins, the broken ones with their reason."""
-        self._access(request)
+        self._access(Head.of(request))
         return _json({"items": self._host.describe(), "next": None})
 
     async def plugin(self, request: Request) -> Response:
         """Show one plugin."""
-        self._access(request)
+        self._access(Head.of(request))
         return _json(self._host.plugin(request.path_params["name"]))
 
     async def health(self, _request: Request) -> Response:
@@ -77,13 +83,13 @@ class Operations:
 
     async def ready(self, request: Request) -> Response:
         """Say whether messages can be accepted, and why not."""
-        self._access(request)
+        self._access(Head.of(request))
         readiness = self._readiness()
         return _json(readiness, 503 if readiness.status == "unavailable" else 200)
 
     async def metrics(self, request: Request) -> Response:
         """Return all metrics for Prometheus."""
-        self._access(request)
+        self._access(Head.of(request))
         return Response(self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
 

@@ -75,6 +75,7 @@ def build_server(app: ASGIApp) -> Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=_DRAIN,
         )
     )

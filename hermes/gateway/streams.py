@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterable
 import orjson
 from sse_starlette.event import ServerSentEvent
 from sse_starlette.sse import EventSourceResponse
-from starlette.requests import Request
 from starlette.responses import Response
 
 from hermes.bus import Bus, Filter, Subscription
@@ -16,6 +15,7 @@ from hermes.dispatch.live import Live
 from hermes.dispatch.records import replay
 from hermes.dispatch.story import frame_of
 from hermes.errors import InvalidField
+from hermes.gateway.head import Head
 from hermes.journal.base import Entry
 from hermes.messages import TERMINAL
 
@@ -24,14 +24,14 @@ _HEADERS = {"Cache-Control": "no-cache, no-transform"}
 _is_event_id = re.compile(r"(\d{1,19})-(\d{1,9})").fullmatch
 
 
-def wants_stream(request: Request) -> bool:
+def wants_stream(head: Head) -> bool:
     """Say whether the caller asks for an event stream as the answer."""
-    return "text/event-stream" in request.headers.get("accept", "")
+    return "text/event-stream" in head.header(b"accept")
 
 
-def last_event_id(request: Request) -> tuple[int, int] | None:
+def last_event_id(head: Head) -> tuple[int, int] | None:
     """Return number and seq of the last event the caller has seen; raises InvalidField for an id of no event."""
-    value = request.headers.get("last-event-id", "")
+    value = head.header(b"last-event-id")
     if not value:
         return None
     found = _is_event_id(value)
@@ -44,7 +44,7 @@ def message_stream(bus: Bus, message: Live | Entry, *, after: int) -> Response:
     """Answer with the story of a message from the event after `seq` `after` on, then with what comes."""
     if isinstance(message, Entry):
         return _response(_from_list(replay(message, after=after)))
-    told = [one for one in message.story.told if one.event.seq > after]
+    told = [one for one in message.story.told if one.seq > after]
     return _response(_follow(bus, bus.follow(message.key, told), ended=message.story.ended))
 
 
@@ -75,7 +75,7 @@ async def _follow(bus: Bus, subscription: Subscription, *, ended: bool) -> Async
     try:
         async for published in subscription.events():
             yield frame_of(published)
-            if published.event.type in TERMINAL:
+            if published.type in TERMINAL:
                 return
         for last in _last_frame(subscription):
             yield last

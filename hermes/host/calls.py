@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hermes.messages import HermesMessage
+from hermes.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """One attempt to run one message.
 

@@ -7,6 +7,7 @@ import contextlib
 from collections import deque
 from collections.abc import Iterator
 
+from hermes.deadlines import Deadlines
 from hermes.host.failures import Unavailable
 from hermes.host.worker import Worker
 
@@ -17,7 +18,8 @@ class Pool:
     `concurrency` is how many calls a worker runs at a time, `queue_wait` how many seconds a call waits at most.
     """
 
-    def __init__(self, *, concurrency: int, queue_wait: float) -> None:
+    def __init__(self, concurrency: int, *, queue_wait: float, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
         self._concurrency = concurrency
         self._queue_wait = queue_wait
         self._workers: list[Worker] = []
@@ -46,8 +48,7 @@ class Pool:
         self._waiting.append(place)
         self.demand.set()
         try:
-            async with asyncio.timeout(self._queue_wait):
-                return await place
+            return await self._deadlines.wait(place, self._queue_wait)
         except TimeoutError:
             self._leave(place)
             raise Unavailable(f"no worker had room within {self._queue_wait:g} s") from None

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from hermes.deadlines import Deadlines
 from hermes.host.calls import Call
 from hermes.host.failures import CallEnded, Raised, TimedOut, Unavailable
 from hermes.host.gate import StartGate
@@ -44,10 +45,11 @@ class LastError:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Where it is told what happens to a plugin."""
+    """What every supervisor shares: where it tells what happens, and who ends calls that take too long."""
 
     log: Logger
     metrics: Metrics
+    deadlines: Deadlines
 
 
 class Supervisor:
@@ -60,13 +62,14 @@ class Supervisor:
         self, plugin: Plugin, launch: Launch, *, gate: StartGate, queue_wait: float, watch: Watch
     ) -> None:
         self.plugin = plugin
-        self.pool = Pool(concurrency=plugin.manifest.concurrency, queue_wait=queue_wait)
+        self.pool = Pool(plugin.manifest.concurrency, queue_wait=queue_wait, deadlines=watch.deadlines)
         self.statistics = Statistics()
         self.last_error: LastError | None = None
         self.loaded_at = time.time()
         self._launch = launch
         self._gate = gate
         self._metrics = watch.metrics
+        self._deadlines = watch.deadlines
         self._log = watch.log.bind(plugin=plugin.manifest.name)
         self._calls: dict[str, Call] = {}
         self._failures = 0
@@ -109,8 +112,7 @@ class Supervisor:
         self._calls[call.id] = call
         pending = worker.call(call.id, call.params(), call.on_progress)
         try:
-            async with asyncio.timeout(call.timeout):
-                result = await pending.answer
+            result = await self._deadlines.wait(pending.answer, call.timeout)
         except TimeoutError:
             worker.paused = True  # until its handler has let go, a worker that may be stuck gets nothing new
             self._give_up(worker, call.id, pending)

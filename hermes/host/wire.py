@@ -9,13 +9,19 @@ from typing import Any
 
 import orjson
 
-_HEAD = 256  # bytes kept of a frame that is too long, enough to find the id in
-_find_id = re.compile(rb'"id"\s*:\s*(\d+)').search
+_EDGE = 256  # bytes kept of either end of a frame that is too long, enough to find the id in
+# Only an answer's own id counts, first or last among its members: a number further inside may be another call's.
+_BESIDE = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*|"error"\s*:\s*null\s*,\s*)*'
+_answer = re.compile(rb"\s*\{\s*" + _BESIDE + rb'"(?:result|error)"').match
+_id_first = re.compile(
+    rb"\s*\{\s*" + _BESIDE + rb'"id"\s*:\s*(\d+)\s*,\s*' + _BESIDE + rb'"(?:result|error)"'
+).match
+_id_last = re.compile(rb',\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$').search
 
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A frame over the limit was skipped; `request_id` is what could be read of it."""
+    """A frame over the limit was skipped; `request_id` is that of an answer, None if it was none or hid its id."""
 
     request_id: int | None
 
@@ -28,6 +34,7 @@ class FrameReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._skipping = False
+        self._tail = b""
 
     def feed(self, chunk: bytes) -> Iterator[bytes | Oversized]:
         """Yield the lines that `chunk` completes, without their newline."""
@@ -43,7 +50,7 @@ class FrameReader:
         skipped = self._skipping
         self._parts, self._size, self._skipping = [], 0, False
         if skipped:
-            found = _find_id(whole)
+            found = _id_first(whole) or (_answer(whole) and _id_last(self._tail))
             yield Oversized(int(found[1]) if found else None)
         elif whole:
             yield whole
@@ -51,10 +58,12 @@ class FrameReader:
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._skipping:
+            self._tail = (self._tail + part[-_EDGE:])[-_EDGE:]
             return
         self._parts.append(part)
         if self._size > self._limit:
-            self._parts = [b"".join(self._parts)[:_HEAD]]
+            whole = b"".join(self._parts)
+            self._parts, self._tail = [whole[:_EDGE]], whole[-_EDGE:]
             self._skipping = True
 
 

@@ -66,6 +66,7 @@ class _Streams:
     last_error: str = ""
     stdin: asyncio.WriteTransport | None = None
     calls: dict[str, Pending] = field(default_factory=dict)
+    unsent: list[bytes] = field(default_factory=list)
 
 
 class Worker(asyncio.SubprocessProtocol):
@@ -142,8 +143,15 @@ class Worker(asyncio.SubprocessProtocol):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def _write(self, frame: bytes) -> None:
+        """Send a frame at the end of this round of the loop: one write that wakes the worker serves many calls."""
+        if not self._streams.unsent:
+            self._loop.call_soon(self._flush)
+        self._streams.unsent.append(frame)
+
+    def _flush(self) -> None:
+        frames, self._streams.unsent = self._streams.unsent, []
         if self._streams.stdin is not None and not self._streams.stdin.is_closing():
-            self._streams.stdin.write(frame)
+            self._streams.stdin.write(b"".join(frames))
 
     # What the event loop tells a subprocess protocol.
 

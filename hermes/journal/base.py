@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hermes.values import value
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class Entry:
     """One message as it is kept.
 

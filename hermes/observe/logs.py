@@ -7,6 +7,8 @@ import contextlib
 import logging
 import sys
 import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import BinaryIO
 
 import orjson
@@ -16,6 +18,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 Logger = FilteringBoundLogger
 
 _BUFFER = 1 << 16  # bytes that are written out at once whatever else there is to do
+_OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
 class LineSink:
@@ -25,26 +28,30 @@ class LineSink:
         self._stream = stream
         self._lines: list[bytes] = []
         self._size = 0
+        self._scheduled = False
         self._lock = threading.Lock()
 
     def msg(self, line: bytes) -> None:
         """Take one line; any thread may."""
-        with self._lock:
-            self._lines.append(line)
-            self._size += len(line)
-            first = len(self._lines) == 1
-        if first:
-            try:
-                asyncio.get_running_loop().call_soon(self.flush)
-            except RuntimeError:  # no loop runs in this thread
-                self.flush()
+        self._lines.append(line)
+        self._size += len(line)
+        if not self._scheduled:
+            self._schedule()
         elif self._size > _BUFFER:
             self.flush()
 
     debug = info = warning = error = critical = msg
 
+    def _schedule(self) -> None:
+        try:
+            asyncio.get_running_loop().call_soon(self.flush)
+            self._scheduled = True
+        except RuntimeError:  # no loop runs in this thread
+            self.flush()
+
     def flush(self) -> None:
         """Write out what was taken."""
+        self._scheduled = False
         with self._lock, contextlib.suppress(BrokenPipeError):
             # Nobody may read the log any more; that must not stop a message.
             lines, self._lines, self._size = self._lines, [], 0
@@ -64,10 +71,37 @@ class StandardLogs(logging.Handler):
         self._log.log(record.levelno, self.format(record), logger=record.name)
 
 
-def open_log(level: str, stream: BinaryIO | None = None) -> tuple[Logger, LineSink]:
-    """Return the daemon's logger and the sink under it, and send the logging module there too.
+class EventLines:
+    """Writes a line for every event of every message, past structlog: three a message are worth a path of their own."""
 
-    `level` is debug, info, warning or error. The sink must be flushed at the end.
+    def __init__(self, sink: LineSink, *, enabled: bool) -> None:
+        self._sink = sink
+        self._enabled = enabled
+        self._clock = _Clock()
+
+    def write(self, event: str, ids: bytes, at: float, members: bytes) -> None:
+        """Write one line; `at` is the event's time in Unix seconds, `ids` and `members` are members in JSON.
+
+        `members` begins with its comma.
+        """
+        if self._enabled:
+            line = b'{"event":"%b",%b%b,"level":"info","time":"%b"}\n'
+            self._sink.msg(line % (event.encode(), ids, members, self._clock.iso(at).encode()))
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The log of one daemon: `log` for everything, `events` for the events of messages; flush `sink` at the end."""
+
+    log: Logger
+    events: EventLines
+    sink: LineSink
+
+
+def open_logs(level: str, stream: BinaryIO | None = None) -> Logs:
+    """Return the daemon's logs on `stream`, by default stdout, and send the logging module there too.
+
+    `level` is debug, info, warning or error.
     """
     number = getattr(logging, level.upper())
     sink = LineSink(stream or sys.stdout.buffer)
@@ -75,7 +109,7 @@ def open_log(level: str, stream: BinaryIO | None = None) -> tuple[Logger, LineSi
         sink,
         processors=[
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+            _stamp,
             structlog.processors.format_exc_info,
             _render,
         ],
@@ -84,8 +118,28 @@ def open_log(level: str, stream: BinaryIO | None = None) -> tuple[Logger, LineSi
     )
     log = log.bind()
     logging.basicConfig(level=logging.WARNING, handlers=[StandardLogs(log)], force=True)
-    return log, sink
+    return Logs(log, EventLines(sink, enabled=number <= logging.INFO), sink)
+
+
+class _Clock:
+    """Writes times in ISO 8601, UTC; what all times of one second share is made once."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._shared = ""
+
+    def iso(self, at: float) -> str:
+        second = int(at)
+        if second != self._second:
+            self._second = second
+            self._shared = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return f"{self._shared}.{int((at - second) * 1_000_000):06d}Z"
+
+
+def _stamp(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    event["time"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return event
 
 
 def _render(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
-    return orjson.dumps(event, default=repr, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(event, default=repr, option=_OPTIONS)

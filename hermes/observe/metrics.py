@@ -23,7 +23,7 @@ class Metrics:
         )
         self.stage_seconds = Histogram(
             "hermes_stage_seconds",
-            "Seconds a message spent in a stage: accept (arrival to journal), queue, tool, finish (answer to journal).",
+            "Seconds a message spent in a stage: accept (arrival to journal), tool, finish (answer to journal).",
             ["stage"],
             buckets=_STAGES,
             registry=self.registry,

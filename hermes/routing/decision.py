@@ -52,6 +52,10 @@ def decide(
 ) -> Decision:
     """Decide which of `candidates`, in any order, is meant; `priorities` are by intent and plugin, 0 if missing.
 
+    The first that holds: (1) the best is below `min_confidence`: no match; (2) it reaches `clarify_threshold` and
+    leads by `clarify_margin`: dispatch; (3) others that reach `min_confidence` are within the margin: the one of
+    strictly highest priority, else a question; (4) dispatch with a warning.
+
     Differences are rounded to 4 digits, so that 0.8 leads 0.7 by exactly 0.1. A lead of exactly the margin is
     clear; a tie never is. The decision shows the best five, the chosen one always; its warning is in `language`.
     """
@@ -68,13 +72,13 @@ def decide(
         return Decision("dispatch", best.intent, best.score, shown)
     rivals = [candidate for candidate in close if candidate.score >= thresholds.min_confidence]
     if len(rivals) > 1:
-        return _between(rivals, priorities, shown)
+        return _between(rivals, priorities, shown=shown)
     second = close[1] if len(close) > 1 else None
-    return Decision("dispatch", best.intent, best.score, shown, _warning(best, second, language))
+    return Decision("dispatch", best.intent, best.score, shown, _warning(best, second, language=language))
 
 
 def _between(
-    rivals: Sequence[Candidate], priorities: Mapping[tuple[str, str], int], shown: tuple[Candidate, ...]
+    rivals: Sequence[Candidate], priorities: Mapping[tuple[str, str], int], *, shown: tuple[Candidate, ...]
 ) -> Decision:
     ranks = [priorities.get((rival.intent, rival.plugin), 0) for rival in rivals]
     if ranks.count(max(ranks)) > 1:
@@ -85,7 +89,7 @@ def _between(
     return Decision("dispatch", chosen.intent, chosen.score, shown)
 
 
-def _warning(best: Candidate, second: Candidate | None, language: Language) -> str:
+def _warning(best: Candidate, second: Candidate | None, *, language: Language) -> str:
     if language == "zh":
         rival = f"，{second.intent}（{second.score:.2f}）也很接近" if second else ""
         return f"把握不大：按 {best.intent}（{best.score:.2f}）处理{rival}；如果不是这个意思，请换个说法。"

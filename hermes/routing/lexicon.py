@@ -112,20 +112,15 @@ def _keywords(entry: IntentEntry) -> Iterable[tuple[Match, set[str]]]:
     merged: dict[str, tuple[Match, set[str]]] = {}
     for keyword, weight in sorted(entry.keywords.items(), key=lambda item: (-abs(item[1]), item[0])):
         ways = readings(keyword)
+        where = f"keyword {keyword!r} of intent {entry.intent!r} (plugin {entry.plugin!r})"
         if not ways[0]:
-            raise _refused(entry, keyword, "holds no letter or digit and would never match; leave it out")
+            raise ConfigError(f"{where} holds no letter or digit and would never match; leave it out")
         if weight == 0 or not -1 <= weight <= 1:
-            raise _refused(
-                entry, keyword, f"weighs {weight}; give it −1 … 1 and not 0, below 0 to speak against"
-            )
+            raise ConfigError(f"{where} weighs {weight}; give it −1 … 1 and not 0, below 0 to speak against")
         _, patterns = merged.setdefault(" ".join(map(singular, ways[0])), (Match(keyword, weight), set()))
         for words in ways:
             patterns.update(_patterns(words))
     return merged.values()
-
-
-def _refused(entry: IntentEntry, keyword: str, why: str) -> ConfigError:
-    return ConfigError(f"keyword {keyword!r} of intent {entry.intent!r} (plugin {entry.plugin!r}) {why}")
 
 
 def _patterns(words: Sequence[str]) -> Iterator[str]:

@@ -62,7 +62,7 @@ async def handle(message: dict, context: dict) -> dict:
     payload, text = message["payload"], TEXT[context["locale"]]
     project = full_path(payload["project"], context["config"].get("namespace"))
     try:
-        data = await last_pipeline(project, payload.get("ref"), context)
+        data = await last_pipeline(project, payload.get("ref"), context=context)
     except Failure as failure:
         sentence = text[failure.text].format(project=project, ref=payload.get("ref"), **failure.facts)
         error = {"code": failure.code, "message": sentence, "retryable": failure.retryable}
@@ -77,7 +77,7 @@ def full_path(project: str, namespace: str | None) -> str:
     return f"{namespace.strip('/')}/{project}" if namespace and bare else project
 
 
-async def last_pipeline(project: str, ref: str | None, context: dict) -> dict:
+async def last_pipeline(project: str, ref: str | None, *, context: dict) -> dict:
     """Return the newest pipeline with the four facts people ask for first."""
     gitlab, text = GitLab(project, context), TEXT[context["locale"]]
     await context["progress"](text["asking"].format(project=project))

@@ -131,12 +131,12 @@ def query(config: dict, sql: str, *, seconds: float, stopped: threading.Event) -
         return table(cursor, config.get("max_rows", ROWS)) if cursor.description else None
 
 
-def authorize(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
+def authorize(action: int, *names: str | None) -> int:
     """Tell SQLite, while it compiles a statement, which of its parts are reading: all else is refused."""
     allowed = (
         action in ACTIONS
-        or (action == sqlite3.SQLITE_FUNCTION and second not in CODE_LOADERS)
-        or (action == sqlite3.SQLITE_PRAGMA and first in PRAGMAS)
+        or (action == sqlite3.SQLITE_FUNCTION and names[1] not in CODE_LOADERS)
+        or (action == sqlite3.SQLITE_PRAGMA and names[0] in PRAGMAS)
     )
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 

@@ -217,7 +217,7 @@ async def test_an_endless_query_is_stopped_at_its_time(database: Path, locale: s
 
 
 async def test_a_cancelled_call_leaves_no_query_running(database: Path) -> None:
-    config = {"database": str(database), "timeout": 1000}
+    config = {"database": str(database), "timeout": 20}
     call = Call(intent="db.query", timeout=0.3)
     with pytest.raises(TimeoutError):
         await run(handle, {"sql": ENDLESS}, config=config, call=call)

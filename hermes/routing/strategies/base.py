@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from hermes.messages import Decision
 from hermes.routing.decision import Language
 from hermes.routing.lexicon import Lexicon
+from hermes.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Routed:
     """A decision, and the text that goes on to the plugin: what was sent, less what was only said to the router."""
 

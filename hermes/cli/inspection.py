@@ -1,0 +1,192 @@
+"""Looks for everything that would keep the daemon, or one of its plugins, from starting. It starts and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hermes.catalog import find
+from hermes.config import Config, load_config
+from hermes.config.document import Document, KeyPath
+from hermes.config.json_file import read_json
+from hermes.errors import ConfigError
+from hermes.host.manifest import MANIFEST_FILE, Manifest, load_manifest, plugin_config
+from hermes.host.plugin import Places, load_plugin
+from hermes.host.runtimes.base import Runtime
+from hermes.routing.decision import Thresholds
+from hermes.routing.lexicon import IntentEntry, Lexicon
+
+_SHOWN = 20  # faults of a damaged journal that are told
+_BUSY = 5.0  # seconds to wait for a daemon that holds the journal
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was looked at, and what was found there. `warnings` stop nothing from starting."""
+
+    config: Path | None = None
+    plugins: list[str] = field(default_factory=list)
+    journal: Path | None = None
+    problems: list[ConfigError] = field(default_factory=list)
+    warnings: list[ConfigError] = field(default_factory=list)
+
+
+def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
+    """Look at the configuration in `path`, or in ./hermes.yaml, and at the plugins and the journal that it names."""
+    findings = Findings()
+    try:
+        config = load_config(path, environ)
+    except ConfigError as error:
+        findings.problems += error.problems
+        return findings
+    findings.config = config.path
+    findings.problems += _strategies(config)
+    _PluginsFolder(config, environ, findings).inspect()
+    journal = config.hermes.state_dir / "journal.db"
+    if journal.exists():
+        findings.journal = journal
+        findings.problems += _journal(journal)
+    return findings
+
+
+def _strategies(config: Config) -> Iterator[ConfigError]:
+    router = config.router
+    thresholds = Thresholds(router.min_confidence, router.clarify_threshold, router.clarify_margin)
+    for index, kind in enumerate(router.strategies):
+        try:
+            find("routing.strategies", kind)(thresholds)
+        except ConfigError as error:
+            yield config.source.problem(("router", "strategies", index), error.detail)
+
+
+class _PluginsFolder:
+    """All plugins of one configuration, looked at one after the other in the daemon's order."""
+
+    def __init__(self, config: Config, environ: Mapping[str, str], findings: Findings) -> None:
+        self._config = config
+        self._environ = environ
+        self._findings = findings
+        self._owners: dict[str, str] = {}
+
+    def inspect(self) -> None:
+        config, findings = self._config, self._findings
+        folder = config.hermes.plugins_dir
+        if not folder.is_dir():
+            findings.warnings.append(
+                config.source.problem(("hermes", "plugins_dir"), f"there is no folder {folder}")
+            )
+            return
+        # Loading a plugin makes its data folder; a look must leave nothing behind.
+        with TemporaryDirectory(prefix="hermes-check-") as scratch:
+            places = self._places(Path(scratch))
+            try:
+                for directory in _folders(folder):
+                    findings.problems += self._plugin(directory, places)
+            except OSError as error:
+                findings.problems.append(_unreadable(folder, error))
+        for name in config.plugins.keys() - set(findings.plugins):
+            detail = f"there is no plugin of this name in {folder}"
+            findings.warnings.append(config.source.problem(("plugins", name), detail))
+
+    def _places(self, scratch: Path) -> Places:
+        config = self._config
+        return Places(
+            plugins_dir=config.hermes.plugins_dir,
+            state_dir=scratch,
+            base_dir=config.base_dir,
+            configs=config.plugins,
+            environment=self._environ,
+            source=config.source,
+        )
+
+    def _plugin(self, directory: Path, places: Places) -> list[ConfigError]:
+        try:
+            manifest = load_manifest(directory)
+            document = read_json(directory / MANIFEST_FILE)
+        except ConfigError as error:
+            return list(error.problems)
+        problems = [
+            *self._loading(directory, manifest, places),
+            *_keywords(manifest, document),
+            *self._taken(manifest, document),
+        ]
+        self._findings.plugins.append(manifest.name)
+        return list({str(problem): problem for problem in problems}.values())
+
+    def _loading(self, directory: Path, manifest: Manifest, places: Places) -> Iterator[ConfigError]:
+        """Load the plugin as the daemon does, and check what that may not have come to."""
+        try:
+            plugin = load_plugin(directory, places)
+            runtime: Runtime = find("host.runtimes", manifest.runtime)()
+            runtime.launch(plugin, frame_bytes=self._config.limits.frame_bytes)
+        except ConfigError as error:
+            yield from error.problems
+        except OSError as error:
+            yield _unreadable(directory, error)
+        section = places.configs.get(manifest.name, {})
+        try:
+            plugin_config(manifest, section, places.base_dir, source=places.source)
+        except ConfigError as error:
+            yield from error.problems
+
+    def _taken(self, manifest: Manifest, document: Document) -> Iterator[ConfigError]:
+        """Find names that an earlier plugin has already, and take the others."""
+        if manifest.name in self._findings.plugins:
+            yield document.problem(
+                ("name",), f"another folder has a plugin named {manifest.name}; rename one"
+            )
+        for index, intent in enumerate(manifest.intents):
+            owner = self._owners.setdefault(intent.name, manifest.name)
+            if owner != manifest.name:
+                detail = f"the intent {intent.name} belongs to the plugin {owner} already; rename one"
+                yield document.problem(("intents", index), detail)
+
+
+def _folders(plugins_dir: Path) -> list[Path]:
+    return sorted(
+        path for path in plugins_dir.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
+    )
+
+
+def _keywords(manifest: Manifest, document: Document) -> Iterator[ConfigError]:
+    """Try every keyword by itself: the lexicon stops at the first that it refuses."""
+    for index, intent in enumerate(manifest.intents):
+        for keyword, weight in intent.keywords.items():
+            try:
+                Lexicon([IntentEntry(intent.name, manifest.name, {keyword: weight})])
+            except ConfigError as error:
+                yield document.problem(_keyword_place(document, index, keyword), error.detail)
+
+
+def _keyword_place(document: Document, index: int, keyword: str) -> KeyPath:
+    """Return where a keyword stands: keywords may be a list, and those of a short intent stand at the top."""
+    top: KeyPath = () if isinstance(document.at(("intents", index)), str) else ("intents", index)
+    written = document.at((*top, "keywords"))
+    return (*top, "keywords", written.index(keyword) if isinstance(written, list) else keyword)
+
+
+def _journal(file: Path) -> Iterator[ConfigError]:
+    remedy = "stop the daemon, put the file aside or restore a copy of it, and start again"
+    # Without a write-ahead log nobody has the file open; then SQLite is told so and makes no files beside it.
+    mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    try:
+        with closing(
+            sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY)
+        ) as journal:
+            rows = [str(row[0]) for row in journal.execute(f"PRAGMA quick_check({_SHOWN})")]
+    except sqlite3.Error as error:
+        yield ConfigError(f"the journal cannot be read: {error}; {remedy}", file=str(file))
+        return
+    for row in rows:
+        if row != "ok":
+            yield ConfigError(f"the journal is damaged: {row}; {remedy}", file=str(file))
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(path)
+    return ConfigError(f"cannot be read: {error.strerror or error}", file=name)

@@ -1,0 +1,132 @@
+"""A message is seen to its end over connections that break, and never handed in as two."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from hermes.cli.client import Client, Declined, NotHermes, Unreachable
+from hermes.cli.delivery import Delivery
+from tests.cli.scripted import Scripted, frame, stream
+
+BODY = {"request_id": "r-1", "text": "复述 你好"}
+RECEIVED = {"type": "TASK_RECEIVED", "seq": 1}
+STARTED = {"type": "TOOL_STARTED", "seq": 2}
+PROGRESS = {"type": "PROGRESS", "seq": 3, "text": "正在复述 1/2", "percent": 50}
+SUCCEEDED = {"type": "TOOL_SUCCEEDED", "seq": 4}
+DONE = {"request_id": "r-1", "status": "succeeded"}
+RUNNING = {"request_id": "r-1", "status": "running"}
+
+
+class Heard(list[dict[str, Any]]):
+    """The events that were told."""
+
+    def deliver(self, url: str, *, deadline: float | None = None) -> dict[str, Any]:
+        return Delivery(Client(url), BODY, on_event=self.append, deadline=deadline).run()
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+def test_the_story_is_told_and_the_record_returned(scripted: Scripted, heard: Heard) -> None:
+    scripted.say(stream(frame(RECEIVED, 1), frame(STARTED, 2), frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard == [RECEIVED, STARTED, SUCCEEDED]
+    assert [(asked.method, asked.path) for asked in scripted.asked] == [
+        ("POST", "/v1/messages"),
+        ("GET", "/v1/messages/r-1"),
+    ]
+    assert scripted.asked[0].body == BODY
+
+
+def test_a_stream_that_breaks_is_taken_up_after_the_last_event(scripted: Scripted, heard: Heard) -> None:
+    cut_off = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = frame(RECEIVED, 1) + frame(STARTED, 2)
+    scripted.say(cut_off + b"%x\r\n%s\r\n4" % (len(body), body))
+    scripted.say(stream(frame(PROGRESS, 3)))
+    scripted.say_json(RUNNING)
+    scripted.say(stream(frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard == [RECEIVED, STARTED, PROGRESS, SUCCEEDED]
+    again = [asked for asked in scripted.asked if asked.path.endswith("/events")]
+    assert [(asked.method, asked.headers["last-event-id"]) for asked in again] == [("GET", "2"), ("GET", "3")]
+
+
+def test_a_message_whose_answer_was_lost_is_sent_again_under_the_same_id(
+    scripted: Scripted, heard: Heard
+) -> None:
+    scripted.hang_up()
+    scripted.say(stream(frame(RECEIVED, 1), frame(SUCCEEDED, 2)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert [asked.body for asked in scripted.asked] == [BODY, BODY, None]
+
+
+@pytest.mark.parametrize("reason", ["shutdown", "slow", "gap"])
+def test_a_stream_that_the_daemon_ends_is_taken_up_again(
+    scripted: Scripted, heard: Heard, reason: str
+) -> None:
+    word = f'event: stream\ndata: {{"reason": "{reason}"}}\n\n'.encode()
+    scripted.say(stream(frame(RECEIVED, 1), word))
+    scripted.say_json(RUNNING)
+    scripted.say(stream(frame(SUCCEEDED, 2)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard == [RECEIVED, SUCCEEDED]
+    assert scripted.asked[2].headers["last-event-id"] == "1"
+
+
+def test_a_message_that_ended_while_nobody_listened_is_found_by_its_record(
+    scripted: Scripted, heard: Heard
+) -> None:
+    scripted.say(stream(frame(RECEIVED, 1)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+
+
+def test_at_the_deadline_the_record_is_returned_as_it_is(scripted: Scripted, heard: Heard) -> None:
+    over = threading.Event()
+    scripted.say(stream(frame(RECEIVED, 1)), over)
+    scripted.say_json(RUNNING)
+    threading.Timer(0.3, over.set).start()
+    assert heard.deliver(scripted.start(), deadline=time.monotonic() + 0.1) == RUNNING
+    assert heard == [RECEIVED]
+
+
+def test_a_daemon_that_is_gone_at_the_deadline_is_told(scripted: Scripted, heard: Heard) -> None:
+    scripted.say(stream(frame(RECEIVED, 1)))
+    delivery = Delivery(
+        Client(scripted.start()), BODY, on_event=heard.append, deadline=time.monotonic() + 0.5
+    )
+    with pytest.raises(Unreachable):
+        delivery.run()
+    assert delivery.sent
+    assert heard == [RECEIVED]
+
+
+def test_a_message_that_could_not_be_sent_is_told_at_once(scripted: Scripted, heard: Heard) -> None:
+    delivery = Delivery(Client("http://127.0.0.1:1"), BODY, on_event=heard.append)
+    with pytest.raises(Unreachable):
+        delivery.run()
+    assert not delivery.sent
+
+
+def test_a_message_that_is_not_taken_is_told(scripted: Scripted, heard: Heard) -> None:
+    problem = {"status": 429, "detail": "10 messages are waiting already", "code": "rate_limited"}
+    scripted.say_json(problem, "429 Too Many Requests", "application/problem+json")
+    with pytest.raises(Declined, match="rate_limited: 10 messages"):
+        heard.deliver(scripted.start())
+
+
+@pytest.mark.parametrize("data", ["nonsense", "[1]"])
+def test_an_event_that_is_no_object_is_not_of_hermes(scripted: Scripted, heard: Heard, data: str) -> None:
+    scripted.say(stream(f"event: PROGRESS\ndata: {data}\n\n".encode()))
+    with pytest.raises(NotHermes):
+        heard.deliver(scripted.start())

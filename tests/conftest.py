@@ -1,0 +1,54 @@
+"""What tests of any room may ask for: a real daemon that all share, or daemons of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.support.daemon import SAMPLES, TEST_PLUGINS, Config, Daemon, furnish, start
+
+
+class StartDaemon(Protocol):
+    """Starts a daemon of its own for one test, which ends with it."""
+
+    def __call__(
+        self,
+        config: Config | None = None,
+        *,
+        plugins: Iterable[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> Daemon:
+        """Take sections of hermes.yaml and names of test plugins; what lies in tmp_path/plugins is there too."""
+
+
+@pytest.fixture(scope="session")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """The daemon that tests share, with the sample plugins and those of tests/support: leave it as you found it."""
+    folders = [
+        file.parent for place in (SAMPLES, TEST_PLUGINS) for file in sorted(place.glob("*/manifest.json"))
+    ]
+    running = start(furnish(tmp_path_factory.mktemp("daemon"), plugins=folders))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def start_daemon(tmp_path: Path) -> Iterator[StartDaemon]:
+    """Start daemons for this test alone; each on the same folder, so one at a time."""
+    started: list[Daemon] = []
+
+    def start_one(
+        config: Config | None = None, *, plugins: Iterable[str] = (), environ: Mapping[str, str] | None = None
+    ) -> Daemon:
+        if not (tmp_path / "hermes.yaml").exists():
+            furnish(tmp_path, config, [TEST_PLUGINS / name for name in plugins])
+        started.append(start(tmp_path, environ))
+        return started[-1]
+
+    yield start_one
+    for running in started:
+        if running.process.poll() is None:
+            running.stop()

@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hermes.errors import JournalError, StartError
+from hermes.journal.base import Query
+from hermes.journal.sqlite import SqliteJournal
+from tests.support.entries import ended, entry
+
+NOBODY = 65534
+
+
+def journal_at(file: Path, commits: list[int] | None = None) -> SqliteJournal:
+    """Return a journal that notes how many entries each commit held."""
+    seen = [] if commits is None else commits
+    return SqliteJournal(file, sync="normal", on_commit=lambda _seconds, entries: seen.append(entries))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+@pytest.fixture
+async def journal(file: Path) -> AsyncIterator[SqliteJournal]:
+    journal = journal_at(file)
+    await journal.open()
+    yield journal
+    await journal.close()
+
+
+async def test_what_arrives_together_is_one_commit(file: Path) -> None:
+    commits: list[int] = []
+    journal = journal_at(file, commits)
+    await journal.open()
+    accepted = [entry(journal) for _ in range(150)]
+    await asyncio.gather(*map(journal.append, accepted))
+    assert commits == [150]
+    await asyncio.gather(*(journal.update(ended(one)) for one in accepted))
+    assert commits == [150, 150]
+    await journal.close()
+
+
+async def test_what_arrives_during_a_commit_is_the_next_one(file: Path) -> None:
+    commits: list[int] = []
+    slow_disk = threading.Event()
+
+    def on_commit(_seconds: float, entries: int) -> None:
+        commits.append(entries)
+        assert slow_disk.wait(20)
+
+    journal = SqliteJournal(file, sync="full", on_commit=on_commit)
+    await journal.open()
+    waiting = [asyncio.ensure_future(journal.append(entry(journal)))]
+    for _ in range(5):  # each in a round of the loop of its own
+        await asyncio.sleep(0)
+        waiting.append(asyncio.ensure_future(journal.append(entry(journal))))
+        await asyncio.sleep(0)
+    assert not any(one.done() for one in waiting)
+    slow_disk.set()
+    await asyncio.gather(*waiting)
+    assert sum(commits) == 6
+    assert commits[0] + commits[1] == 6
+    await journal.close()
+
+
+async def test_closing_writes_what_was_handed_in_and_takes_nothing_more(file: Path) -> None:
+    journal = journal_at(file)
+    await journal.open()
+    waiting = [asyncio.ensure_future(journal.append(entry(journal))) for _ in range(40)]
+    await asyncio.sleep(0)
+    await journal.close()
+    assert await asyncio.gather(*waiting) == [None] * 40
+    late = entry(journal)
+    with pytest.raises(JournalError):
+        await journal.append(late)
+    with pytest.raises(JournalError):
+        await journal.find(late.request_id, owner=None)
+    again = journal_at(file)
+    await again.open()
+    assert len(await again.select(Query(limit=100))) == 40
+    await again.close()
+
+
+async def test_a_journal_that_is_not_open_says_so(file: Path) -> None:
+    journal = journal_at(file)
+    with pytest.raises(JournalError, match="not open"):
+        await journal.append(entry(journal))
+    with pytest.raises(JournalError, match="not open"):
+        await journal.select(Query())
+    await journal.close()
+
+
+WRITE_WITHOUT_END = """
+import asyncio, sys
+from pathlib import Path
+from hermes.journal.sqlite import SqliteJournal
+from tests.support.entries import ended, entry
+
+async def write(journal):
+    while True:
+        accepted = entry(journal)
+        await journal.append(accepted)
+        print("accepted", accepted.request_id, flush=True)
+        await journal.update(ended(accepted))
+        print("ended", accepted.request_id, flush=True)
+
+async def main():
+    journal = SqliteJournal(Path(sys.argv[1]), sync="normal", on_commit=lambda *_: None)
+    await journal.open()
+    await asyncio.gather(*(write(journal) for _ in range(8)))
+
+asyncio.run(main())
+"""
+
+
+async def test_invariant_what_was_acknowledged_survives_the_death_of_the_process(file: Path) -> None:
+    root = Path(__file__).parents[2]
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITE_WITHOUT_END, str(file)], cwd=root, stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    told = [writer.stdout.readline() for _ in range(300)]
+    writer.kill()
+    told += writer.stdout.read().splitlines(keepends=True)
+    writer.wait()
+    writer.stdout.close()
+    journal = journal_at(file)
+    await journal.open()
+    last_told = {line.split()[1]: line.split()[0] for line in told if line.endswith("\n")}
+    assert len(last_told) > 10
+    for request_id, told_as in last_told.items():
+        found = await journal.find(request_id, owner=None)
+        assert found is not None, request_id
+        assert told_as == "accepted" or found.status == "succeeded"
+    newest = (await journal.select(Query(limit=1)))[0]
+    assert journal.next_id() > newest.id
+    await journal.close()
+
+
+@contextmanager
+def no_room(folder: Path) -> Iterator[None]:
+    """Let no file grow any more beyond the largest in `folder`, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    largest = max(file.stat().st_size for file in folder.iterdir())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_a_full_disk_fails_what_it_hits_and_is_forgotten_once_there_is_room(
+    journal: SqliteJournal, file: Path
+) -> None:
+    kept = entry(journal)
+    await journal.append(kept)
+    large = entry(journal, record=b"x" * 3_000_000)
+    with no_room(file.parent):
+        with pytest.raises(JournalError, match="the journal cannot be written: "):
+            await journal.append(large)
+        assert journal.trouble() is not None
+        assert await journal.select(Query()) == [kept]
+    assert await journal.append(large) is None
+    assert journal.trouble() is None
+    assert await journal.select(Query()) == [large, kept]
+
+
+async def test_an_entry_that_cannot_be_written_fails_and_the_next_one_is_kept(journal: SqliteJournal) -> None:
+    for impossible in ({"id": 2**70}, {"session_id": "\ud800"}):
+        with pytest.raises(JournalError, match="the journal cannot be written: "):
+            await journal.append(entry(journal, **impossible))
+    assert await journal.append(entry(journal)) is None
+    assert journal.trouble() is None
+
+
+async def test_a_commit_that_failed_is_not_counted(file: Path) -> None:
+    commits: list[int] = []
+    journal = journal_at(file, commits)
+    await journal.open()
+    with pytest.raises(JournalError):
+        await journal.append(entry(journal, id=2**70))
+    await journal.append(entry(journal))
+    await journal.close()
+    assert commits == [1]
+
+
+async def test_a_file_that_another_process_holds_is_trouble_until_it_lets_go(file: Path) -> None:
+    journal = journal_at(file)
+    await journal.open()
+    accepted = entry(journal)
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    held_up = asyncio.ensure_future(journal.append(accepted))
+    second = journal_at(file)
+    with pytest.raises(StartError, match="locked"):
+        await asyncio.to_thread(asyncio.run, second.open())
+    with pytest.raises(JournalError, match="locked"):
+        await held_up
+    assert "locked" in str(journal.trouble())
+    assert await journal.find(accepted.request_id, owner=None) is None
+    other.execute("ROLLBACK")
+    other.close()
+    await journal.append(accepted)
+    assert journal.trouble() is None
+    await journal.close()
+
+
+async def refusal(file: Path) -> str:
+    """Open a journal that cannot be opened, and return the sentence that says why."""
+    journal = journal_at(file)
+    with pytest.raises(StartError) as refused:
+        await journal.open()
+    await journal.close()
+    assert str(file) in refused.value.detail
+    return refused.value.detail
+
+
+async def test_a_file_that_is_no_journal_is_refused(file: Path) -> None:
+    file.write_bytes(b"not a database, " * 1000)
+    assert "not a database" in await refusal(file)
+    assert file.read_bytes().startswith(b"not a database")
+
+
+async def test_a_journal_of_a_later_version_is_refused_and_left_as_it_is(file: Path) -> None:
+    later = sqlite3.connect(file)
+    later.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, something TEXT)")
+    later.execute("PRAGMA user_version = 99")
+    later.close()
+    before = file.read_bytes()
+    assert "later version of Hermes (format 99)" in await refusal(file)
+    assert file.read_bytes() == before
+
+
+async def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert "unable to open" in await refusal(tmp_path / "folder")
+    assert "unable to open" in await refusal(tmp_path / "missing" / "journal.db")
+
+
+async def test_a_file_that_may_not_be_written_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        journal = journal_at(folder / "journal.db")
+        await journal.open()
+        await journal.close()
+        (folder / "journal.db").chmod(0o444)
+        folder.chmod(0o555)
+        with unprivileged():
+            assert "readonly" in await refusal(folder / "journal.db")
+        folder.chmod(0o755)
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Be somebody whom permissions concern; root is above them."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+async def test_a_damaged_page_fails_the_reading_with_a_sentence(file: Path) -> None:
+    journal = journal_at(file)
+    await journal.open()
+    kept = [entry(journal, record=b"x" * 2000) for _ in range(100)]
+    await asyncio.gather(*map(journal.append, kept))
+    await journal.close()
+    content = bytearray(file.read_bytes())
+    content[8 * 4096 :] = os.urandom(len(content) - 8 * 4096)
+    file.write_bytes(content)
+    await journal.open()
+    with pytest.raises(JournalError, match="the journal cannot be read: "):
+        await journal.select(Query(limit=1000))
+    await journal.close()

@@ -1,0 +1,184 @@
+"""A plugin host to try plugins in: real worker processes, and everything that is said kept as data."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from hermes.config import Document
+from hermes.deadlines import Deadlines
+from hermes.host.calls import Call
+from hermes.host.host import Host, HostSettings
+from hermes.host.plugin import Places
+from hermes.host.supervisor import Watch
+from hermes.messages import HermesMessage, new_id
+from hermes.observe.metrics import Metrics
+from tests.support.daemon import write_plugin
+from tests.support.logbook import Logbook
+
+_T = TypeVar("_T")
+
+HOLD = """
+import asyncio
+from pathlib import Path
+
+async def handle(message, context):
+    data, name = Path(context["data_dir"]), message["request_id"]
+    (data / f"began {name}").touch()
+    while not ((data / "go").exists() or (data / f"go {name}").exists()):
+        await asyncio.sleep(0.005)
+    return name
+"""
+"""A plugin that holds each call until a file `go`, or `go <request_id>`, is in its data folder."""
+
+
+async def eventually(condition: Callable[[], _T], *, seconds: float = 15) -> _T:
+    """Return the first value of `condition` that counts as true; fail if there is none within `seconds`."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not (value := condition()):
+        assert loop.time() < deadline, f"still {value!r} after {seconds:g} s"
+        await asyncio.sleep(0.005)
+    return value
+
+
+class Run:
+    """One call on its way: the lines of progress it has told, whether it has a worker, and how it ended."""
+
+    def __init__(
+        self, host: Host, message: HermesMessage, *, timeout: float, held: asyncio.Event | None
+    ) -> None:
+        self.progress: list[tuple[str, float | None]] = []
+        self.started = asyncio.Event()
+        self._held = held
+        target = host.find(message.intent)
+        assert target is not None, message.intent
+        call = Call(
+            id=new_id(),
+            message=message,
+            context={"session": {}, "idempotency_key": message.request_id},
+            timeout=timeout,
+            on_started=self._on_started,
+            on_progress=lambda text, percent: self.progress.append((text, percent)),
+        )
+        self.task = asyncio.ensure_future(host.run(target, call))
+
+    def __await__(self) -> Any:
+        return self.task.__await__()
+
+    async def _on_started(self) -> None:
+        self.started.set()
+        if self._held is not None:
+            await self._held.wait()
+
+
+class Bench:
+    """A host with the plugins of one folder. Write them, `start`, `run` calls; `stop` sees that nothing is left."""
+
+    def __init__(self, home: Path, book: Logbook, environ: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self.book = book
+        self.metrics = Metrics()
+        self.environ = dict(os.environ) if environ is None else dict(environ)
+        self.host: Host | None = None
+        self._numbers = itertools.count(1)
+        self._seen: set[int] = set()
+
+    def write(self, name: str, code: str, **manifest: Any) -> Path:
+        """Write a plugin of one intent, called like the plugin."""
+        return write_plugin(self.home, name, code, **manifest)
+
+    def load(self, **settings: float) -> Host:
+        """Read the plugins; `settings` are members of HostSettings."""
+        chosen = {"default_timeout": 20.0, "queue_wait": 20.0, "frame_bytes": 1 << 20} | settings
+        self.host = Host(
+            HostSettings(chosen["default_timeout"], chosen["queue_wait"], int(chosen["frame_bytes"])),
+            Places(
+                plugins_dir=self.home / "plugins",
+                state_dir=self.home / "state",
+                base_dir=self.home,
+                configs={},
+                environment=self.environ,
+                source=Document(),
+            ),
+            check=lambda _plugin: None,
+            watch=Watch(self.book.log, self.metrics, Deadlines()),
+        )
+        self.host.load()
+        return self.host
+
+    def start(self, **settings: float) -> Host:
+        """Read the plugins and start their workers in the background."""
+        host = self.load(**settings)
+        host.start()
+        return host
+
+    def run(
+        self,
+        intent: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        request_id: str | None = None,
+        timeout: float = 20,
+        held: asyncio.Event | None = None,
+    ) -> Run:
+        """Begin a call; with `held` it has a worker but does not start before that is set."""
+        assert self.host is not None
+        request_id = request_id or f"r{next(self._numbers)}"
+        message = HermesMessage(request_id, "s1", intent, dict(payload or {}), "api", 0.0)
+        return Run(self.host, message, timeout=timeout, held=held)
+
+    def data(self, name: str) -> Path:
+        """Return the folder that a plugin may write to."""
+        return self.home / "state" / "plugins" / name
+
+    def plugin(self, name: str) -> dict[str, Any]:
+        """Return a plugin as `GET /v1/plugins` lists it."""
+        assert self.host is not None
+        row = self.host.plugin(name)
+        self._seen |= {worker["pid"] for worker in row["workers"]}
+        return row
+
+    async def worker(self, name: str, *, other_than: int = 0) -> int:
+        """Return the pid of a worker of a plugin once there is one."""
+        return (
+            await eventually(
+                lambda: next(
+                    (one["pid"] for one in self.plugin(name)["workers"] if one["pid"] != other_than), None
+                )
+            )
+            or 0
+        )
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of a metric, 0 if it was never touched."""
+        return self.metrics.registry.get_sample_value(name, labels) or 0.0
+
+    async def stop(self) -> None:
+        """Stop the host, and see that no process of it is left."""
+        if self.host is not None:
+            await self.host.stop()
+        children = psutil.Process().children(recursive=True)
+        assert [one for one in children if one.pid in self._seen] == []
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and waits to be reaped does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def file_text(path: Path) -> str:
+    """Return what is in a file once something is."""
+    return await eventually(lambda: path.read_text() if path.exists() else "")
+
+
+StopHost = Callable[[], Awaitable[None]]

@@ -1,0 +1,15 @@
+"""Ends its own process in the middle of a call: always, or only the first time a message comes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+
+async def handle(message: dict[str, Any], context: dict[str, Any]) -> Any:
+    seen = Path(context["data_dir"]) / message["request_id"]
+    if message["intent"] != "fragile.once" or not seen.exists():
+        seen.touch()
+        os._exit(7)
+    return "survived"
