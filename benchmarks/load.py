@@ -87,7 +87,9 @@ async def run(load: Load) -> dict[str, float]:
     request = load.request()
     senders = []
     for _ in range(load.connections):
-        _, sender = await loop.create_connection(lambda: Sender(request, latencies, failures), "127.0.0.1", load.port)
+        _, sender = await loop.create_connection(
+            lambda: Sender(request, latencies, failures), "127.0.0.1", load.port
+        )
         senders.append(sender)
     await asyncio.sleep(load.warmup)
     for sender in senders:

@@ -52,6 +52,9 @@ class Subscription:
         self.accepts = accepts
         self.end: EndReason | None = None
         self._waiting = deque(replayed)
+        self._replayed = len(
+            self._waiting
+        )  # they are kept anyway and take none of the subscription's own room
         self._size = 0
         self._wake = asyncio.Event()
 
@@ -78,7 +81,10 @@ class Subscription:
         while True:
             while self._waiting:
                 published = self._waiting.popleft()
-                self._size = max(0, self._size - published.size)
+                if self._replayed:
+                    self._replayed -= 1
+                else:
+                    self._size -= published.size
                 yield published
             if self.end is not None:
                 return
@@ -97,8 +103,9 @@ class Bus:
         self._kept: deque[Published] = deque()
         self._kept_size = 0
         self._last = 0
-        self._oldest = time.time_ns() // 1000  # every event of a number from here on is kept
+        self._forgotten = time.time_ns() // 1000  # every event of a higher number is kept
         self._subscriptions: dict[MessageKey | None, set[Subscription]] = {}
+        self._closed: EndReason | None = None
 
     def next_number(self) -> int:
         """Return the number for the next event: its time in microseconds, but always more than the last."""
@@ -122,7 +129,7 @@ class Bus:
         lost.
         """
         replayed = [] if after is None else [one for one in self._kept if one.number > after and accepts(one)]
-        gap = after is not None and after < self._oldest
+        gap = after is not None and after < self._forgotten
         return self._add(None, Subscription(accepts, replayed)), gap
 
     def follow(self, key: MessageKey, story: Iterable[Published]) -> Subscription:
@@ -137,7 +144,8 @@ class Bus:
                 del self._subscriptions[key]
 
     def close(self, reason: EndReason) -> None:
-        """End every subscription."""
+        """End every subscription, and at once those that are still to come."""
+        self._closed = reason
         for subscriptions in self._subscriptions.values():
             for subscription in subscriptions:
                 subscription.close(reason)
@@ -149,11 +157,14 @@ class Bus:
 
     def _add(self, key: MessageKey | None, subscription: Subscription) -> Subscription:
         self._subscriptions.setdefault(key, set()).add(subscription)
+        if self._closed is not None:
+            subscription.close(self._closed)
         return subscription
 
     def _keep(self, published: Published) -> None:
         self._kept.append(published)
         self._kept_size += published.size
         while self._kept_size > _KEPT_BYTES:
-            self._kept_size -= self._kept.popleft().size
-            self._oldest = self._kept[0].number if self._kept else published.number + 1
+            forgotten = self._kept.popleft()
+            self._kept_size -= forgotten.size
+            self._forgotten = forgotten.number

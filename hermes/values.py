@@ -11,4 +11,4 @@ _T = TypeVar("_T")
 @dataclass_transform(frozen_default=True)
 def value(cls: type[_T]) -> type[_T]:
     """Make a slotted dataclass whose fields the type checker does not let anyone assign; for what every message makes."""
-    return dataclass(slots=True)(cls)
+    return dataclass(slots=True, unsafe_hash=True)(cls)

@@ -51,7 +51,6 @@ def root() -> None:
 def main() -> None:
     """Run the command line; the exit code is 0 only on success and 2 for wrong usage."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # a terminal of another encoding gets what it can show
+        # A terminal of another encoding gets what it can show.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(root(prog_name="hermes"))

@@ -133,7 +133,7 @@ class Client:
                 sock = connection.sock  # the connection lets go of it once an answer says that it is the last
                 response = connection.getresponse()
             with contextlib.closing(response):
-                answer = _Answer(response, sock, self._url)
+                answer = _Answer(response, sock, url=self._url)
                 answer.check()
                 yield answer
         finally:
@@ -155,7 +155,7 @@ class Client:
 class _Answer:
     """The answer to one call. What it raises while it is read is Unreachable, Declined or NotHermes."""
 
-    def __init__(self, response: http.client.HTTPResponse, sock: socket.socket, url: str) -> None:
+    def __init__(self, response: http.client.HTTPResponse, sock: socket.socket, *, url: str) -> None:
         self._response = response
         self._sock = sock
         self._url = url

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,12 +46,24 @@ def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
         return findings
     findings.config = config.path
     findings.problems += _strategies(config)
-    _PluginsFolder(config, environ, findings).inspect()
+    with _noting(config.hermes.plugins_dir, findings):
+        _PluginsFolder(config, environ, findings=findings).inspect()
     journal = config.hermes.state_dir / "journal.db"
-    if journal.exists():
-        findings.journal = journal
-        findings.problems += _journal(journal)
+    with _noting(journal, findings):
+        if journal.exists():
+            findings.journal = journal
+            findings.problems += _journal(journal)
     return findings
+
+
+@contextmanager
+def _noting(path: Path, findings: Findings) -> Iterator[None]:
+    """Make a problem of what cannot be read, and go on after it."""
+    try:
+        yield
+    except OSError as error:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(path)
+        findings.problems.append(ConfigError(f"cannot be read: {error.strerror or error}", file=name))
 
 
 def _strategies(config: Config) -> Iterator[ConfigError]:
@@ -67,7 +79,7 @@ def _strategies(config: Config) -> Iterator[ConfigError]:
 class _PluginsFolder:
     """All plugins of one configuration, looked at one after the other in the daemon's order."""
 
-    def __init__(self, config: Config, environ: Mapping[str, str], findings: Findings) -> None:
+    def __init__(self, config: Config, environ: Mapping[str, str], *, findings: Findings) -> None:
         self._config = config
         self._environ = environ
         self._findings = findings
@@ -84,14 +96,14 @@ class _PluginsFolder:
         # Loading a plugin makes its data folder; a look must leave nothing behind.
         with TemporaryDirectory(prefix="hermes-check-") as scratch:
             places = self._places(Path(scratch))
-            try:
-                for directory in _folders(folder):
+            for directory in _folders(folder):
+                with _noting(directory, findings):
                     findings.problems += self._plugin(directory, places)
-            except OSError as error:
-                findings.problems.append(_unreadable(folder, error))
-        for name in config.plugins.keys() - set(findings.plugins):
-            detail = f"there is no plugin of this name in {folder}"
-            findings.warnings.append(config.source.problem(("plugins", name), detail))
+        known = {*findings.plugins, *(directory.name for directory in _folders(folder))}
+        for name in config.plugins:
+            if name not in known:
+                detail = f"there is no plugin of this name in {folder}"
+                findings.warnings.append(config.source.problem(("plugins", name), detail))
 
     def _places(self, scratch: Path) -> Places:
         config = self._config
@@ -111,14 +123,14 @@ class _PluginsFolder:
         except ConfigError as error:
             return list(error.problems)
         problems = [
-            *self._loading(directory, manifest, places),
+            *self._loading(manifest, directory, places=places),
             *_keywords(manifest, document),
             *self._taken(manifest, document),
         ]
         self._findings.plugins.append(manifest.name)
         return list({str(problem): problem for problem in problems}.values())
 
-    def _loading(self, directory: Path, manifest: Manifest, places: Places) -> Iterator[ConfigError]:
+    def _loading(self, manifest: Manifest, directory: Path, *, places: Places) -> Iterator[ConfigError]:
         """Load the plugin as the daemon does, and check what that may not have come to."""
         try:
             plugin = load_plugin(directory, places)
@@ -126,8 +138,6 @@ class _PluginsFolder:
             runtime.launch(plugin, frame_bytes=self._config.limits.frame_bytes)
         except ConfigError as error:
             yield from error.problems
-        except OSError as error:
-            yield _unreadable(directory, error)
         section = places.configs.get(manifest.name, {})
         try:
             plugin_config(manifest, section, places.base_dir, source=places.source)
@@ -160,12 +170,12 @@ def _keywords(manifest: Manifest, document: Document) -> Iterator[ConfigError]:
             try:
                 Lexicon([IntentEntry(intent.name, manifest.name, {keyword: weight})])
             except ConfigError as error:
-                yield document.problem(_keyword_place(document, index, keyword), error.detail)
+                yield document.problem(_keyword_place(document, index, keyword=keyword), error.detail)
 
 
-def _keyword_place(document: Document, index: int, keyword: str) -> KeyPath:
+def _keyword_place(document: Document, intent: int, *, keyword: str) -> KeyPath:
     """Return where a keyword stands: keywords may be a list, and those of a short intent stand at the top."""
-    top: KeyPath = () if isinstance(document.at(("intents", index)), str) else ("intents", index)
+    top: KeyPath = () if isinstance(document.at(("intents", intent)), str) else ("intents", intent)
     written = document.at((*top, "keywords"))
     return (*top, "keywords", written.index(keyword) if isinstance(written, list) else keyword)
 
@@ -185,8 +195,3 @@ def _journal(file: Path) -> Iterator[ConfigError]:
     for row in rows:
         if row != "ok":
             yield ConfigError(f"the journal is damaged: {row}; {remedy}", file=str(file))
-
-
-def _unreadable(path: Path, error: OSError) -> ConfigError:
-    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(path)
-    return ConfigError(f"cannot be read: {error.strerror or error}", file=name)

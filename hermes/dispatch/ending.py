@@ -39,6 +39,7 @@ class Ending:
         """Make the end safe, however long the disk takes, then tell it; `summary` says what the digest is made of."""
         started = time.perf_counter()
         live.ending = True
+        live.story.close()  # the journal and the listeners must hear the same
         envelope, written = self._write(live, envelope)
         record = live.record
         record.status = "succeeded" if envelope.error is None else "failed"

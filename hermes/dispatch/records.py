@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 import orjson
 from pydantic import TypeAdapter
@@ -13,8 +14,6 @@ from hermes.dispatch.story import frame
 from hermes.journal.base import Entry
 from hermes.messages import Event, Record, ResultEnvelope
 from hermes.values import value
-
-_records = TypeAdapter(Record)
 
 
 @value
@@ -58,7 +57,12 @@ def write_record(record: Record, fixed: bytes, envelope: WrittenEnvelope | None)
 
 def read_record(entry: Entry) -> Record:
     """Return the record in an entry."""
-    return _records.validate_json(entry.record)
+    return _reader().validate_json(entry.record)
+
+
+@cache
+def _reader() -> TypeAdapter[Record]:
+    return TypeAdapter(Record)  # made when there is something to recover, which is seldom
 
 
 def raw_data(entry: Entry) -> bytes | None:

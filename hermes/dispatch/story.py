@@ -32,6 +32,7 @@ class Story:
         self._names = b""
         self.set_plugin(None)
         self.told: list[Published] = []
+        self._closed = False
         self.ended = False
 
     def set_plugin(self, plugin: str | None) -> None:
@@ -40,9 +41,7 @@ class Story:
 
     def tell(self, event_type: EventType, *, at: float | None = None, **fields: Any) -> None:
         """Tell one event of the Unix time `at`, now if None; progress that is held back goes first."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._tell_held()
+        self._release()
         number = self._bus.next_number()
         time = number / 1e6 if at is None else at
         seq = len(self.told) + 1
@@ -59,7 +58,7 @@ class Story:
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""
-        if self.ended:
+        if self._closed:
             return
         fields: dict[str, Any] = {"text": text[:_PROGRESS_TEXT]}
         if percent is not None:
@@ -75,6 +74,16 @@ class Story:
                 self._tell_held()
             else:
                 self._timer = loop.call_later(wait, self._tell_held)
+
+    def close(self) -> None:
+        """Tell the progress that is held back and take no more: what is told from here on is the end."""
+        self._release()
+        self._closed = True
+
+    def _release(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._tell_held()
 
     def _tell_held(self) -> None:
         held, self._held, self._timer = self._held, None, None

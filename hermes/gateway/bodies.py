@@ -29,7 +29,7 @@ class MessageBody(_Body):
     """`POST /v1/messages`."""
 
     text: Annotated[str, StringConstraints(min_length=1)] | None = None
-    intent: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
+    intent: Annotated[str, StringConstraints(max_length=200)] | None = None
     payload: dict[str, Any] = Field(default_factory=dict)
     session_id: _Id | None = None
     request_id: _Id | None = None
@@ -46,7 +46,7 @@ class MessageBody(_Body):
 
     @model_validator(mode="after")
     def _has_something_to_do(self) -> Self:
-        if self.text is None and self.intent is None:
+        if self.text is None and not self.intent:
             raise InvalidField("text or intent is needed", field="text")
         if self.text is not None and self.payload.get("text", self.text) != self.text:
             raise InvalidField("text and payload.text differ; give one of them", field="payload.text")
@@ -56,7 +56,7 @@ class MessageBody(_Body):
         """Return what the pipeline takes; `body` is the JSON as it was sent."""
         return Submission(
             text=self.text,
-            intent=self.intent,
+            intent=self.intent or None,
             payload=self.payload,
             received_at=time.time(),
             session_id=self.session_id,
@@ -84,7 +84,7 @@ class MessageQuery(_Body):
     code: str | None = None
     plugin: str | None = None
     limit: int = Field(50, ge=1, le=500)
-    cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
+    cursor: Annotated[int, Field(ge=1, lt=10**18)] | None = None
 
 
 async def read_json(head: Head, receive: Receive, *, limit: int) -> dict[str, Any]:
@@ -147,4 +147,8 @@ def _words(kind: str, message: str) -> str:
 
 
 def _fingerprint(body: Mapping[str, Any]) -> bytes:
-    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).digest()
+    try:
+        canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:  # nested more deeply than can be written
+        raise InvalidField(f"it cannot be kept as JSON: {error}", field="payload") from None
+    return hashlib.sha256(canonical).digest()

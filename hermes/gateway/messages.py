@@ -52,7 +52,7 @@ class Messages:
             status=asked.status,
             code=asked.code,
             plugin=asked.plugin,
-            before=None if asked.cursor is None else int(asked.cursor),
+            before=asked.cursor,
             limit=asked.limit,
         )
         records, cursor = await self._shelf.page(query)

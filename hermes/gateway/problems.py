@@ -60,7 +60,12 @@ async def on_not_found(request: Request, _error: Exception) -> Response:
     return problem("not_found", f"there is nothing at {request.url.path}")
 
 
-async def on_wrong_method(request: Request, error: Exception) -> Response:
-    """Answer a method that a path does not have."""
-    headers: dict[str, str] = getattr(error, "headers", None) or {}
-    return problem("method_not_allowed", f"{request.method} is not possible here", headers=headers)
+async def on_wrong_method(request: Request, _error: Exception) -> Response:
+    """Answer a method that a path does not have, with those that it has."""
+    here = (route for route in request.app.routes if route.path_regex.fullmatch(request.url.path))
+    allowed = sorted({method for route in here for method in route.methods})
+    return problem(
+        "method_not_allowed",
+        f"{request.method} is not possible here",
+        headers={"Allow": ", ".join(allowed)},
+    )

@@ -41,7 +41,7 @@ def build_app(routes: Sequence[Route], log: Logger) -> ASGIApp:
         log.error("request_failed", method=request.method, path=request.url.path, exc_info=error)
         return problem("internal", "Hermes could not do this; the log has the reason")
 
-    return Starlette(
+    app = Starlette(
         routes=list(routes),
         exception_handlers={
             HermesError: on_hermes_error,
@@ -50,6 +50,8 @@ def build_app(routes: Sequence[Route], log: Logger) -> ASGIApp:
             Exception: on_crash,
         },
     )
+    app.router.redirect_slashes = False  # a path is there or it is not
+    return app
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -69,7 +69,6 @@ class Plugin:
     secrets: Mapping[str, str]
     environment: dict[str, str]
     data_dir: Path
-    cache_dir: Path
     services: Mapping[str, Service]
 
     @property
@@ -95,7 +94,6 @@ def load_plugin(directory: Path, places: Places) -> Plugin:
         secrets=secrets,
         environment=safe | secrets,
         data_dir=data_dir,
-        cache_dir=places.state_dir / "pycache",
         services={one.name: Service(one, Parameters(one)) for one in manifest.intents},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from hermes.host.worker import Launch, Pending, Worker
 from hermes.observe.logs import Logger
 from hermes.observe.metrics import Metrics
 
+_LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 _GRACE = 2.0  # seconds a handler has to end after it was told to stop
 _STABLE = 10.0  # seconds after which a worker's death is no sequel of the one before
 _BACKOFF = (
@@ -132,7 +134,7 @@ class Supervisor:
         """Write a plugin's line to the log, with its request_id if it belongs to a call that runs."""
         running = self._calls.get(call or "")
         ids = {"request_id": running.message.request_id} if running is not None else {}
-        self._log.info("plugin_log", level=level, text=text, **ids)
+        self._log.log(_LEVELS.get(level, logging.INFO), "plugin_log", text=text, **ids)
 
     def on_idle(self, _worker: Worker) -> None:
         """Give the free place to the next call."""

@@ -50,8 +50,7 @@ class FrameReader:
         skipped = self._skipping
         self._parts, self._size, self._skipping = [], 0, False
         if skipped:
-            found = _id_first(whole) or (_answer(whole) and _id_last(self._tail))
-            yield Oversized(int(found[1]) if found else None)
+            yield Oversized(answered_id(whole, self._tail))
         elif whole:
             yield whole
 
@@ -65,6 +64,12 @@ class FrameReader:
             whole = b"".join(self._parts)
             self._parts, self._tail = [whole[:_EDGE]], whole[-_EDGE:]
             self._skipping = True
+
+
+def answered_id(head: bytes, tail: bytes) -> int | None:
+    """Return the id in an answer that cannot be read as a whole, None if it is no answer or hides its id."""
+    found = _id_first(head) or (_answer(head) and _id_last(tail))
+    return int(found[1]) if found else None
 
 
 def request(request_id: int, method: str, params: Any) -> bytes:

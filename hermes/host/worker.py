@@ -212,10 +212,8 @@ class Worker(asyncio.SubprocessProtocol):
             return
         try:
             frame = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            self._listener.on_log(
-                self, "warning", "not a frame: " + line[:200].decode("utf-8", "replace"), None
-            )
+        except orjson.JSONDecodeError as error:
+            self._on_unreadable(line, error.msg)
             return
         if isinstance(frame, dict):
             self._on_frame(frame)
@@ -242,6 +240,15 @@ class Worker(asyncio.SubprocessProtocol):
         failure = Raised(reason[:1000])
         failure.where = error.get("data") if isinstance(error.get("data"), dict) else None
         self._settle(frame.get("id"), None, failure)
+
+    def _on_unreadable(self, line: bytes, reason: str) -> None:
+        """End the call whose answer is nested too deeply or holds a number beyond all bounds."""
+        request_id = wire.answered_id(line, line)
+        if request_id in self._pending:
+            self._settle(request_id, None, Raised(f"the result cannot be read: {reason}"))
+        else:
+            text = "not a frame: " + line[:200].decode("utf-8", "replace")
+            self._listener.on_log(self, "warning", text, None)
 
     def _on_oversized(self, frame: wire.Oversized) -> None:
         if frame.request_id in self._pending:

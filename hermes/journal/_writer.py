@@ -83,7 +83,7 @@ class Writer:
             self._busy = True
             self._groups.put(group)
 
-    def _settle(self, group: Sequence[_Put], taken: dict[int, Entry], error: sqlite3.Error | None) -> None:
+    def _settle(self, group: Sequence[_Put], taken: dict[int, Entry], error: Exception | None) -> None:
         self._busy = False
         self._hand_over()
         self.trouble = None if error is None else f"the journal cannot be written: {error}"
@@ -105,9 +105,10 @@ class Writer:
             started = time.perf_counter()
             try:
                 taken = self._commit(group)
-            except sqlite3.Error as problem:
+            except Exception as problem:  # noqa: BLE001 - the thread's wall: who waits would wait for ever
                 error = problem
-            self._on_commit(time.perf_counter() - started, len(group))
+            else:
+                self._on_commit(time.perf_counter() - started, len(group))
             self._loop.call_soon_threadsafe(self._settle, group, taken, error)
         self._connection.close()
 
@@ -124,15 +125,20 @@ class Writer:
             for start in range(0, len(entries), _GROUP):
                 self._insert(entries[start : start + _GROUP])
             self._connection.execute("COMMIT")
-        except sqlite3.Error:
+        except Exception:
             with contextlib.suppress(sqlite3.Error):  # it may have been rolled back by the error itself
                 self._connection.execute("ROLLBACK")
             raise
         return taken
 
     def _taken(self, named: Sequence[Entry]) -> dict[int, Entry]:
-        taken = {}
+        taken: dict[int, Entry] = {}
+        first: dict[tuple[str, str], Entry] = {}
         for entry in named:
+            sender = first.setdefault((entry.owner, entry.request_id), entry)
+            if sender is not entry:
+                taken[entry.id] = taken.get(sender.id, sender)
+                continue
             sql = f"SELECT {self._columns} FROM messages WHERE request_id = ? AND owner = ?"  # noqa: S608
             row = self._connection.execute(sql, (entry.request_id, entry.owner)).fetchone()
             if row is not None:

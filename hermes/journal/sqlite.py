@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from hermes.errors import JournalError, StartError
 from hermes.journal._writer import Writer
 from hermes.journal.base import Entry, Query
 
-_T = TypeVar("_T")
 _COLUMNS = "id, owner, request_id, session_id, status, code, plugin, received_at, finished_at, fingerprint, record, data, events"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS messages (
@@ -55,21 +55,23 @@ class SqliteJournal:
         self._sync = sync
         self._on_commit = on_commit
         self._last_id = 0
-        self._reading = ThreadPoolExecutor(1, thread_name_prefix="journal-reader")
-        self._reader: sqlite3.Connection | None = None
+        self._reader: _Reader | None = None
         self._writer: Writer | None = None
 
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
         try:
-            connection = self._connect()
-            self._last_id = _prepare(connection, self._sync)
-            self._reader = self._connect()
-            self._reader.execute("PRAGMA query_only = 1")
+            with contextlib.ExitStack() as opened:
+                connection = opened.enter_context(contextlib.closing(self._connect()))
+                self._last_id = _prepare(connection, self._sync)
+                reader = opened.enter_context(contextlib.closing(self._connect()))
+                reader.execute("PRAGMA query_only = 1")
+                opened.pop_all()  # both are good: they stay open
         except sqlite3.Error as error:
             raise StartError(
                 f"the journal {self._file} cannot be opened: {error}; see docs/operations.md"
             ) from error
+        self._reader = _Reader(reader)
         self._writer = Writer(connection, _COLUMNS, self._on_commit)
         self._writer.start()
 
@@ -77,9 +79,9 @@ class SqliteJournal:
         """Write what was handed in, then close the file."""
         if self._writer is not None:
             await self._writer.stop()
-        if self._reader is not None:
-            await asyncio.get_running_loop().run_in_executor(self._reading, self._reader.close)
-        self._reading.shutdown()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            await reader.close()
 
     def next_id(self) -> int:
         """Return the id for a new entry."""
@@ -135,28 +137,39 @@ class SqliteJournal:
     async def _fetch(self, conditions: dict[str, Any], order: str, limit: int) -> list[Entry]:
         where = " AND ".join(f"{name} ?" if " " in name else f"{name} = ?" for name in conditions) or "1"
         sql = f"SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - names are ours
-        return await self._read(lambda connection: _fetch(connection, sql, (*conditions.values(), limit)))
-
-    async def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         if self._reader is None:
             raise JournalError("the journal is not open")
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._reading, work, self._reader)
+            return await self._reader.fetch(sql, (*conditions.values(), limit))
         except sqlite3.Error as error:
             raise JournalError(f"the journal cannot be read: {error}") from error
 
 
-def _fetch(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[Entry]:
-    return [Entry(*row) for row in connection.execute(sql, values)]
+class _Reader:
+    """A connection that only reads, in a thread of its own: no reading waits for a commit, or the loop for either."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal-reader")
+
+    async def fetch(self, sql: str, values: Sequence[Any]) -> list[Entry]:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._fetch, sql, values)
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown()
+
+    def _fetch(self, sql: str, values: Sequence[Any]) -> list[Entry]:
+        return [Entry(*row) for row in self._connection.execute(sql, values)]
 
 
 def _prepare(connection: sqlite3.Connection, sync: str) -> int:
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute(f"PRAGMA synchronous = {sync.upper()}")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION:
         raise sqlite3.DatabaseError(f"it was written by a later version of Hermes (format {version})")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {sync.upper()}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
     connection.executescript(_SCHEMA)
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0])

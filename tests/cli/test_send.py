@@ -128,12 +128,6 @@ def test_a_result_cannot_control_the_terminal(hermes: Hermes) -> None:
         assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", colours_aside)
 
 
-def test_progress_cannot_control_the_terminal(hermes: Hermes, tmp_path: Path) -> None:
-    done = hermes("send", "--follow", "--intent", "lab.progress", "--payload", '{"lines": 2}')
-    assert " 50% 第 1 step 🚶" in done.err
-    assert done.code == 0
-
-
 def test_waiting_has_an_end_and_the_message_goes_on(hermes: Hermes, daemon: Daemon, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     payload = json.dumps({"gate": str(gate)})

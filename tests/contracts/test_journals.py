@@ -87,7 +87,9 @@ async def test_of_many_senders_of_one_request_id_at_once_one_is_kept_and_the_oth
 ) -> None:
     senders = [entry(journal, request_id="same") for _ in range(20)]
     others = [entry(journal) for _ in range(20)]
-    answers = await asyncio.gather(*(journal.append(one) for pair in zip(senders, others, strict=True) for one in pair))
+    answers = await asyncio.gather(
+        *(journal.append(one) for pair in zip(senders, others, strict=True) for one in pair)
+    )
     (kept,) = [one for one, answer in zip(senders, answers[::2], strict=True) if answer is None]
     assert [answer for answer in answers[::2] if answer is not None] == [kept] * 19
     assert answers[1::2] == [None] * 20
@@ -110,7 +112,9 @@ async def test_ids_grow_and_go_on_after_the_journal_was_opened_again(make: Calla
 
 async def test_every_filter_alone_and_all_of_them_together(journal: Journal) -> None:
     plain = ended(entry(journal))
-    failed = ended(entry(journal, owner="key:ci", session_id="s2"), status="failed", code="not_found", plugin="db")
+    failed = ended(
+        entry(journal, owner="key:ci", session_id="s2"), status="failed", code="not_found", plugin="db"
+    )
     waiting = entry(journal, session_id="s2")
     for one in (plain, failed, waiting):
         await journal.append(replace(one, status="accepted", finished_at=None))

@@ -52,17 +52,17 @@ def test_messages_are_found_by_their_end(daemon: Daemon, tmp_path: Path) -> None
     running = daemon.accept(intent="gate.read", payload={"gate": str(gate)}, session_id=session)
     until(lambda: daemon.runs(running))
     expected = {
-        "status=succeeded": [good],
-        "status=failed": [lost, bad],
-        "status=running": [running],
-        "status=accepted": [],
-        "code=plugin_error": [bad],
-        "code=no_match": [lost],
-        "plugin=lab": [bad],
-        "plugin=echo&status=failed": [],
         "": [running, lost, bad, good],
+        "&status=succeeded": [good],
+        "&status=failed": [lost, bad],
+        "&status=running": [running],
+        "&status=accepted": [],
+        "&code=plugin_error": [bad],
+        "&code=no_match": [lost],
+        "&plugin=lab": [bad],
+        "&plugin=echo&status=failed": [],
     }
-    assert {query: _ids(_listed(daemon, f"session_id={session}&{query}")) for query in expected} == expected
+    assert {query: _ids(_listed(daemon, f"session_id={session}{query}")) for query in expected} == expected
     gate.touch()
 
 

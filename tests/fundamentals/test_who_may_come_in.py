@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import stat
 
-import pytest
-
 from tests.conftest import StartDaemon
 from tests.support.client import Client
 from tests.support.daemon import Daemon
@@ -39,13 +37,11 @@ def test_a_bind_that_others_can_reach_makes_one_key_and_asks_for_it(start_daemon
         assert record["principal"] == {"kind": "key", "id": "admin", "person": None}
 
 
-@pytest.mark.parametrize("shown", ["Bearer wrong", "Bearer", "Bearer \xe9\xff", "Basic YWRtaW46YWRtaW4=", ""])
-def test_a_wrong_key_is_none_and_the_next_start_keeps_the_right_one(
-    start_daemon: StartDaemon, shown: str
-) -> None:
+def test_a_wrong_key_is_none_and_the_next_start_keeps_the_right_one(start_daemon: StartDaemon) -> None:
     daemon = start_daemon(OPEN_TO_ALL)
-    assert daemon.get("/v1/plugins", authorization=shown).problem == (401, "unauthorized")
     key = _key(daemon)
+    for shown in ("Bearer wrong", "Bearer", f"Bearer {key}x", "Bearer \xe9\xff", f"Basic {key}", key, ""):
+        assert daemon.get("/v1/plugins", authorization=shown).problem == (401, "unauthorized")
     daemon.stop()
     again = start_daemon()
     assert _key(again) == key

@@ -50,7 +50,9 @@ def test_invariant_a_frame_is_whole_or_reported_with_its_id(
 
 
 @given(st.binary(min_size=1, max_size=100), st.integers(1, 50))
-def test_invariant_an_unfinished_line_holds_no_more_than_the_limit_and_a_chunk(chunk: bytes, times: int) -> None:
+def test_invariant_an_unfinished_line_holds_no_more_than_the_limit_and_a_chunk(
+    chunk: bytes, times: int
+) -> None:
     chunk = chunk.replace(b"\n", b"-")
     reader = FrameReader(LIMIT)
     for _ in range(times):

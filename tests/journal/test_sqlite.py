@@ -6,7 +6,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -18,8 +17,6 @@ from hermes.errors import JournalError, StartError
 from hermes.journal.base import Query
 from hermes.journal.sqlite import SqliteJournal
 from tests.support.entries import ended, entry
-
-NOBODY = 65534
 
 
 def journal_at(file: Path, commits: list[int] | None = None) -> SqliteJournal:
@@ -126,10 +123,13 @@ asyncio.run(main())
 """
 
 
-async def test_invariant_what_was_acknowledged_survives_the_death_of_the_process(file: Path) -> None:
-    root = Path(__file__).parents[2]
+def write_and_be_killed(file: Path) -> dict[str, str]:
+    """Let a process write to the journal, kill it, and return what it told last of each request_id."""
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITE_WITHOUT_END, str(file)], cwd=root, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITE_WITHOUT_END, str(file)],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert writer.stdout is not None
     told = [writer.stdout.readline() for _ in range(300)]
@@ -137,10 +137,14 @@ async def test_invariant_what_was_acknowledged_survives_the_death_of_the_process
     told += writer.stdout.read().splitlines(keepends=True)
     writer.wait()
     writer.stdout.close()
+    return {line.split()[1]: line.split()[0] for line in told if line.endswith("\n")}
+
+
+async def test_invariant_what_was_acknowledged_survives_the_death_of_the_process(file: Path) -> None:
+    last_told = write_and_be_killed(file)
+    assert len(last_told) > 10
     journal = journal_at(file)
     await journal.open()
-    last_told = {line.split()[1]: line.split()[0] for line in told if line.endswith("\n")}
-    assert len(last_told) > 10
     for request_id, told_as in last_told.items():
         found = await journal.find(request_id, owner=None)
         assert found is not None, request_id
@@ -218,61 +222,11 @@ async def test_a_file_that_another_process_holds_is_trouble_until_it_lets_go(fil
     await journal.close()
 
 
-async def refusal(file: Path) -> str:
-    """Open a journal that cannot be opened, and return the sentence that says why."""
-    journal = journal_at(file)
-    with pytest.raises(StartError) as refused:
-        await journal.open()
-    await journal.close()
-    assert str(file) in refused.value.detail
-    return refused.value.detail
-
-
-async def test_a_file_that_is_no_journal_is_refused(file: Path) -> None:
-    file.write_bytes(b"not a database, " * 1000)
-    assert "not a database" in await refusal(file)
-    assert file.read_bytes().startswith(b"not a database")
-
-
-async def test_a_journal_of_a_later_version_is_refused_and_left_as_it_is(file: Path) -> None:
-    later = sqlite3.connect(file)
-    later.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, something TEXT)")
-    later.execute("PRAGMA user_version = 99")
-    later.close()
-    before = file.read_bytes()
-    assert "later version of Hermes (format 99)" in await refusal(file)
-    assert file.read_bytes() == before
-
-
-async def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    assert "unable to open" in await refusal(tmp_path / "folder")
-    assert "unable to open" in await refusal(tmp_path / "missing" / "journal.db")
-
-
-async def test_a_file_that_may_not_be_written_is_refused() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        journal = journal_at(folder / "journal.db")
-        await journal.open()
-        await journal.close()
-        (folder / "journal.db").chmod(0o444)
-        folder.chmod(0o555)
-        with unprivileged():
-            assert "readonly" in await refusal(folder / "journal.db")
-        folder.chmod(0o755)
-
-
-@contextmanager
-def unprivileged() -> Iterator[None]:
-    """Be somebody whom permissions concern; root is above them."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
+def damage(file: Path, pages: slice) -> None:
+    content = bytearray(file.read_bytes())
+    damaged = slice(pages.start * 4096, pages.stop * 4096)
+    content[damaged] = os.urandom(len(content[damaged]))
+    file.write_bytes(content)
 
 
 async def test_a_damaged_page_fails_the_reading_with_a_sentence(file: Path) -> None:
@@ -281,9 +235,7 @@ async def test_a_damaged_page_fails_the_reading_with_a_sentence(file: Path) -> N
     kept = [entry(journal, record=b"x" * 2000) for _ in range(100)]
     await asyncio.gather(*map(journal.append, kept))
     await journal.close()
-    content = bytearray(file.read_bytes())
-    content[8 * 4096 :] = os.urandom(len(content) - 8 * 4096)
-    file.write_bytes(content)
+    damage(file, slice(8, -8))
     await journal.open()
     with pytest.raises(JournalError, match="the journal cannot be read: "):
         await journal.select(Query(limit=1000))

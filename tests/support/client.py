@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
@@ -138,6 +139,15 @@ class Client:
         record: dict[str, Any] = answer.json
         return record
 
+    def exchange(self, *parts: bytes) -> Answer:
+        """Send bytes that need not be HTTP, each part by itself, and return the answer."""
+        with socket.create_connection((self.host, self.port), timeout=_PATIENCE) as connection:
+            for part in parts:
+                connection.sendall(part)
+            response = HTTPResponse(connection)
+            response.begin()
+            return Answer(response.status, _lower(response), response.read())
+
     def stream(self, path: str, **headers: str) -> Stream:
         """Open an event stream with GET."""
         return Stream(*self._open("GET", path, headers=_dashed(headers)))
@@ -156,8 +166,12 @@ class Client:
         self, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[HTTPConnection, HTTPResponse]:
         connection = HTTPConnection(self.host, self.port, timeout=_PATIENCE)
-        connection.request(method, path, body, self._headers | dict(headers or {}))
-        return connection, connection.getresponse()
+        try:
+            connection.request(method, path, body, self._headers | dict(headers or {}))
+            return connection, connection.getresponse()
+        except BaseException:
+            connection.close()
+            raise
 
 
 def _lower(response: HTTPResponse) -> dict[str, str]:

@@ -12,12 +12,11 @@ class PythonRuntime:
     """Starts the sdk's worker with the daemon's own interpreter, so that installed packages are at hand."""
 
     def launch(self, plugin: Plugin, *, frame_bytes: int) -> Launch:
-        """Return the command of a Python worker; its bytecode goes aside so that the plugin's folder stays as is."""
+        """Return the command of a Python worker."""
         return Launch(
-            # -P: a plugin's files must not shadow what the worker itself imports.
-            command=(sys.executable, "-P", "-m", "hermes.sdk.worker"),
-            environment=plugin.environment
-            | {"PYTHONUTF8": "1", "PYTHONPYCACHEPREFIX": str(plugin.cache_dir)},
+            # -P: a plugin's files must not shadow what the worker itself imports. -B: its folder stays as it is.
+            command=(sys.executable, "-P", "-B", "-m", "hermes.sdk.worker"),
+            environment=plugin.environment | {"PYTHONUTF8": "1"},
             directory=plugin.directory,
             frame_bytes=frame_bytes,
         )

@@ -1,0 +1,88 @@
+"""Files and places in which no journal can be opened; each refusal is one sentence with the file's name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hermes.errors import StartError
+from hermes.journal.sqlite import SqliteJournal
+
+NOBODY = 65534
+
+
+def journal_at(file: Path) -> SqliteJournal:
+    return SqliteJournal(file, sync="full", on_commit=lambda _seconds, _entries: None)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+async def refusal(file: Path) -> str:
+    """Open a journal that cannot be opened, and return the sentence that says why."""
+    journal = journal_at(file)
+    with pytest.raises(StartError) as refused:
+        await journal.open()
+    await journal.close()
+    assert str(file) in refused.value.detail
+    return refused.value.detail
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(file: Path) -> None:
+    content = b"not a database, " * 1000
+    file.write_bytes(content)
+    assert "not a database" in asyncio.run(refusal(file))
+    assert file.read_bytes() == content
+
+
+def test_a_journal_of_a_later_version_is_refused_and_left_as_it_is(file: Path) -> None:
+    later = sqlite3.connect(file)
+    later.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, something TEXT)")
+    later.execute("PRAGMA user_version = 99")
+    later.close()
+    content = file.read_bytes()
+    assert "later version of Hermes (format 99)" in asyncio.run(refusal(file))
+    assert file.read_bytes() == content
+
+
+async def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
+    assert "unable to open" in await refusal(tmp_path)
+    assert "unable to open" in await refusal(tmp_path / "missing" / "journal.db")
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Be somebody whom permissions concern; root is above them."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_file_that_may_not_be_written_is_refused() -> None:
+    async def open_and_close(file: Path) -> None:
+        journal = journal_at(file)
+        await journal.open()
+        await journal.close()
+
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        folder = Path(name)
+        file = folder / "journal.db"
+        asyncio.run(open_and_close(file))
+        file.chmod(0o444)
+        folder.chmod(0o555)
+        with unprivileged():
+            assert "readonly" in asyncio.run(refusal(file))
+        folder.chmod(0o755)
