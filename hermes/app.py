@@ -196,8 +196,9 @@ class App:
         self._log.info("admin_key_made" if new else "admin_key_used", file=str(file))
         return key_access(key), file
 
-    def _readiness(self, parts: _Parts) -> Readiness:
-        blocking = [reason for reason in (parts.journal.trouble(),) if reason]
+    async def _readiness(self, parts: _Parts) -> Readiness:
+        trouble = await parts.journal.trouble()
+        blocking = [trouble] if trouble is not None else []
         if parts.pipeline.stopping:
             blocking.append("Hermes is shutting down")
         lacking = [

@@ -109,12 +109,16 @@ class Bus:
 
     def next_number(self) -> int:
         """Return the number for the next event: its time in microseconds, but always more than the last."""
-        self._last = max(self._last + 1, time.time_ns() // 1000)
+        now = time.time_ns() // 1000
+        self._last = now if now > self._last else self._last + 1
         return self._last
 
     def publish(self, published: Published) -> None:
         """Hand out an event; never waits."""
-        self._keep(published)
+        self._kept.append(published)
+        self._kept_size += published.size
+        if self._kept_size > _KEPT_BYTES:
+            self._forget()
         if not self._subscriptions:
             return
         for key in (None, (published.owner, published.request_id)):
@@ -161,10 +165,9 @@ class Bus:
             subscription.close(self._closed)
         return subscription
 
-    def _keep(self, published: Published) -> None:
-        self._kept.append(published)
-        self._kept_size += published.size
+    def _forget(self) -> None:
+        """Let go of the oldest events until the rest fits."""
         while self._kept_size > _KEPT_BYTES:
-            forgotten = self._kept.popleft()
-            self._kept_size -= forgotten.size
-            self._forgotten = forgotten.number
+            gone = self._kept.popleft()
+            self._kept_size -= gone.size
+            self._forgotten = gone.number

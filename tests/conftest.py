@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.support.daemon import SAMPLES, TEST_PLUGINS, Config, Daemon, furnish, start
+from tests.support.daemon import PLUGINS, Config, Daemon, furnish, plugin_folder, start
 
 
 class StartDaemon(Protocol):
@@ -21,15 +21,13 @@ class StartDaemon(Protocol):
         plugins: Iterable[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> Daemon:
-        """Take sections of hermes.yaml and names of test plugins; what lies in tmp_path/plugins is there too."""
+        """Take sections of hermes.yaml and names of plugins; what lies in tmp_path/plugins is there too."""
 
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """The daemon that tests share, with the sample plugins and those of tests/support: leave it as you found it."""
-    folders = [
-        file.parent for place in (SAMPLES, TEST_PLUGINS) for file in sorted(place.glob("*/manifest.json"))
-    ]
+    folders = [file.parent for place in PLUGINS for file in sorted(place.glob("*/manifest.json"))]
     running = start(furnish(tmp_path_factory.mktemp("daemon"), plugins=folders))
     yield running
     running.stop()
@@ -44,7 +42,7 @@ def start_daemon(tmp_path: Path) -> Iterator[StartDaemon]:
         config: Config | None = None, *, plugins: Iterable[str] = (), environ: Mapping[str, str] | None = None
     ) -> Daemon:
         if not (tmp_path / "hermes.yaml").exists():
-            furnish(tmp_path, config, [TEST_PLUGINS / name for name in plugins])
+            furnish(tmp_path, config, [plugin_folder(name) for name in plugins])
         started.append(start(tmp_path, environ))
         return started[-1]
 

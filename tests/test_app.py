@@ -114,7 +114,7 @@ def test_what_cannot_be_kept_is_not_accepted_and_what_was_accepted_ends_once_it_
     assert daemon.get("/healthz").status == 200
     assert daemon.record(done["request_id"]) == done
     gate.touch()
-    daemon.line(event="end_not_written", request_id=running)
+    daemon.line(event="not_written", request_id=running)
     assert daemon.record(running)["status"] == "running"
 
     resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, (hard, hard))

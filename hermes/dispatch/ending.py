@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from itertools import chain, repeat
 from typing import Literal
 
 from hermes.digest.digest import digest, error_digest
+from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live
 from hermes.dispatch.outcomes import failed
 from hermes.dispatch.records import WrittenEnvelope, write_envelope
 from hermes.dispatch.sentences import say
-from hermes.errors import JournalError
 from hermes.host.manifest import Summary
-from hermes.journal.base import Entry, Journal
+from hermes.journal.base import Journal
 from hermes.messages import EventType, ResultEnvelope
 from hermes.observe.logs import Logger
 from hermes.observe.metrics import Metrics
-
-_PAUSES = (0.05, 0.2, 1.0, 5.0)  # seconds between tries to write an end; the last one over and over
 
 
 class Ending:
@@ -45,9 +41,9 @@ class Ending:
         record.status = "succeeded" if envelope.error is None else "failed"
         record.envelope = envelope
         record.digest = _digest(envelope, summary, live.locale)
-        record.finished_at = time.time()
+        record.finished_at = round(time.time(), 6)  # as exact as its event is
         entry = live.to_entry(written)
-        await self._keep(entry)
+        await make_safe(self._journal, entry, self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
         live.story.tell(event, at=record.finished_at, envelope=written.shown, digest=record.digest)
@@ -66,16 +62,6 @@ class Ending:
             sentence = say("result_too_large", live.locale, limit=self._result_bytes)
             refused = failed("result_too_large", sentence)
         return refused, write_envelope(refused, inline_bytes=self._inline_bytes, locale=live.locale)
-
-    async def _keep(self, entry: Entry) -> None:
-        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
-            try:
-                await self._journal.update(entry)
-            except JournalError as error:
-                self._log.error("end_not_written", request_id=entry.request_id, reason=error.detail)
-                await asyncio.sleep(pause)
-            else:
-                return
 
 
 def _digest(envelope: ResultEnvelope, summary: Summary, locale: Literal["zh", "en"]) -> str:

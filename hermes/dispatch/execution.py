@@ -14,7 +14,7 @@ from hermes.dispatch.sentences import say
 from hermes.host.calls import Call
 from hermes.host.failures import CallEnded, Crashed
 from hermes.host.host import Host, Target
-from hermes.messages import ResultEnvelope
+from hermes.messages import PluginRef, ResultEnvelope
 from hermes.observe.metrics import Metrics
 
 _ATTEMPTS = 3
@@ -23,7 +23,7 @@ _OPTIONS = 5
 
 
 class Execution:
-    """Decides and runs; `claim` makes it safe that a message that must not run twice is about to run."""
+    """Decides and runs; `claim` makes it safe that a message is about to run."""
 
     def __init__(
         self, host: Host, *, result_bytes: int, claim: Callable[[Live], Awaitable[None]], metrics: Metrics
@@ -49,6 +49,17 @@ class Execution:
             return refusal
         return await self._attempts(live, target)
 
+    def foresee(self, live: Live) -> PluginRef | None:
+        """Return the plugin that will run a new message at once, so that keeping it can claim the run as well.
+
+        Only for what may be run again: a claim that comes before the run would make a kill in between look like a
+        write that may have taken effect.
+        """
+        target = self._host.find(live.record.message.intent)
+        if target is None or not target.service.repeatable or not self._host.has_room(target):
+            return None
+        return target.plugin.ref
+
     def _question(self, live: Live) -> ResultEnvelope:
         options = []
         for number, candidate in enumerate(live.record.decision.candidates[:_OPTIONS], 1):
@@ -73,6 +84,10 @@ class Execution:
 
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
         repeatable = target.service.repeatable
+        if live.record.attempts >= _ATTEMPTS:  # each of them ended with the daemon
+            return self._failure(
+                Crashed("run three times"), live, target, _Attempt(live, target, self._claim)
+            )
         while True:
             attempt = _Attempt(live, target, self._claim)
             live.calling = True
@@ -135,13 +150,14 @@ class _Attempt:
     started_at: float | None = None
 
     async def start(self) -> None:
-        """Tell that the tool starts; what must not run twice is claimed first."""
+        """Tell that the tool starts, once the journal knows it: after a kill, what may have run can be told apart."""
         record, plugin = self.live.record, self.target.plugin
         record.status = "running"
         record.attempts += 1
         record.plugin = plugin.ref
-        if not self.target.service.repeatable:
+        if not self.live.claimed:
             await self.claim(self.live)
+        self.live.claimed = False
         self.live.story.set_plugin(plugin.manifest.name)
         self.live.story.tell(
             "TOOL_STARTED", attempt=record.attempts, intent=record.message.intent, plugin=plugin.manifest.name
@@ -181,4 +197,6 @@ def _ask(
 def _cancelled(live: Live, target: Target, attempt: _Attempt) -> ResultEnvelope:
     may_have_run = target.service.intent.writes and attempt.started_at is not None
     warning = say("may_have_taken_effect", live.locale) if may_have_run else None
-    return failed("cancelled", say("cancelled", live.locale), warning=warning)
+    return failed(
+        "cancelled", say("cancelled", live.locale), warning=warning, elapsed_ms=attempt.elapsed_ms()
+    )

@@ -12,7 +12,7 @@ from hermes.dispatch.records import WrittenEnvelope, write_events, write_fixed, 
 from hermes.dispatch.sentences import Locale
 from hermes.dispatch.story import Story
 from hermes.journal.base import Entry
-from hermes.messages import Record, Status
+from hermes.messages import PluginRef, Record, Status
 
 
 @dataclass(eq=False)
@@ -20,7 +20,8 @@ class Live:
     """A message from its arrival until its end is safe.
 
     `kept` is true once the journal has it; `keeping`, made by who waits for that, is set when it has it or has
-    refused it. `calling` is true while a
+    refused it. `claimed` says that the journal
+    counts the next attempt already. `calling` is true while a
     plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe.
     """
 
@@ -31,6 +32,7 @@ class Live:
     story: Story
     approved: bool = False
     kept: bool = False
+    claimed: bool = False
     keeping: asyncio.Event | None = None
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
     written: bytes | None = None
@@ -75,22 +77,26 @@ class Live:
             record = replace(record, status=status, envelope=None, digest=None, finished_at=None)
         return write_record(record, self.fixed, None)
 
-    def to_entry(self, envelope: WrittenEnvelope | None) -> Entry:
-        """Return what the journal is to keep: with `envelope` the end, without it the message under way."""
+    def to_entry(self, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None) -> Entry:
+        """Return what the journal is to keep: with `envelope` the end, without it the message under way.
+
+        With `claim` it is kept as if the plugin had begun to run it: it will, at once.
+        """
         record = self.record
+        plugin = claim or record.plugin
         error = record.envelope.error if record.envelope is not None else None
         return Entry(
             id=self.entry_id,
             owner=record.principal.owner,
             request_id=record.message.request_id,
             session_id=record.message.session_id,
-            status=record.status,
+            status="running" if claim is not None else record.status,
             code=error.code if error is not None else None,
-            plugin=record.plugin.name if record.plugin is not None else None,
+            plugin=plugin.name if plugin is not None else None,
             received_at=record.received_at,
             finished_at=record.finished_at,
             fingerprint=self.fingerprint,
-            record=write_record(record, self.fixed, envelope),
+            record=write_record(record, self.fixed, envelope, claim=claim),
             data=envelope.apart if envelope is not None else None,
             events=write_events(self.story.told) if envelope is not None else b"[]",
         )

@@ -11,7 +11,7 @@ from hermes.messages import ERROR_CODE_PATTERN, ErrorInfo, ResultEnvelope
 
 _MEMBERS = {"data", "error", "warning"}
 _SENTENCE = 1000  # characters of an error's sentence
-_is_code = re.compile(ERROR_CODE_PATTERN).match
+_is_code = re.compile(ERROR_CODE_PATTERN).fullmatch
 
 
 def from_answer(answer: Any, elapsed_ms: float, locale: Locale) -> ResultEnvelope:
@@ -55,16 +55,18 @@ def from_failure(
     return ResultEnvelope(error=error, elapsed_ms=elapsed_ms, warning=warning)
 
 
-def failed(code: str, message: str, *, data: Any = None, warning: str | None = None) -> ResultEnvelope:
-    """Return the envelope of a message that ends without a call."""
-    return ResultEnvelope(data=data, error=ErrorInfo(code, message), warning=warning)
+def failed(
+    code: str, message: str, *, data: Any = None, warning: str | None = None, elapsed_ms: float = 0.0
+) -> ResultEnvelope:
+    """Return the envelope of a message that ends without an answer of a plugin."""
+    return ResultEnvelope(data=data, error=ErrorInfo(code, message), elapsed_ms=elapsed_ms, warning=warning)
 
 
 def _error(error: Any, locale: Locale) -> ErrorInfo | None:
     if error is None:
         return None
-    if not isinstance(error, dict):
-        return ErrorInfo("plugin_error", str(error)[:_SENTENCE] or say("plugin_error", locale, reason="?"))
-    code = str(error.get("code", ""))
-    message = str(error.get("message") or code or error)[:_SENTENCE]
-    return ErrorInfo(code if _is_code(code) else "plugin_error", message, bool(error.get("retryable", False)))
+    members = error if isinstance(error, dict) else {"message": error}
+    code = str(members.get("code", ""))
+    message = members.get("message") or code or (members if any(members.values()) else "")
+    sentence = str(message)[:_SENTENCE] or say("plugin_error", locale, reason="?")
+    return ErrorInfo(code if _is_code(code) else "plugin_error", sentence, members.get("retryable") is True)

@@ -13,6 +13,7 @@ from hermes.deadlines import Deadlines
 from hermes.dispatch.ending import Ending
 from hermes.dispatch.execution import Execution
 from hermes.dispatch.intake import Intake
+from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live, LiveTable
 from hermes.dispatch.outcomes import failed
 from hermes.dispatch.records import read_record
@@ -180,7 +181,9 @@ class Pipeline:
     async def _keep(self, live: Live) -> Entry | None:
         """Make a new message safe, or return the older entry that has its request_id."""
         try:
-            older = await self._journal.append(live.to_entry(None))
+            claim = self._execution.foresee(live)
+            live.claimed = claim is not None
+            older = await self._journal.append(live.to_entry(None, claim=claim))
             live.kept = older is None
         except JournalError as error:
             raise Unavailable(error.detail) from error
@@ -212,7 +215,7 @@ class Pipeline:
         self.live.remove(live)
 
     async def _claim(self, live: Live) -> None:
-        await self._journal.update(live.to_entry(None))
+        await make_safe(self._journal, live.to_entry(None), self._log)
 
 
 def _interrupted(live: Live) -> ResultEnvelope:

@@ -12,7 +12,7 @@ from hermes.bus import Published
 from hermes.dispatch.sentences import Locale, say
 from hermes.dispatch.story import frame
 from hermes.journal.base import Entry
-from hermes.messages import Event, Record, ResultEnvelope
+from hermes.messages import Event, PluginRef, Record, ResultEnvelope
 from hermes.values import value
 
 
@@ -47,9 +47,13 @@ def write_fixed(record: Record) -> bytes:
     return orjson.dumps(record.fixed())
 
 
-def write_record(record: Record, fixed: bytes, envelope: WrittenEnvelope | None) -> bytes:
-    """Write a record as it is shown, around its `fixed` part."""
+def write_record(
+    record: Record, fixed: bytes, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None
+) -> bytes:
+    """Write a record as it is shown, around its `fixed` part; with `claim` as one that this plugin has begun to run."""
     members = record.changing()
+    if claim is not None:
+        members |= {"status": "running", "attempts": record.attempts + 1, "plugin": claim}
     if envelope is not None:
         members["envelope"] = envelope.shown
     return b"%s,%s" % (fixed[:-1], orjson.dumps(members)[1:])

@@ -27,17 +27,17 @@ class Story:
         self._held: dict[str, Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._last_progress = 0.0
-        ids = {"request_id": message.request_id, "session_id": message.session_id}
-        self._ids = orjson.dumps(ids)[1:-1]
-        self._names = b""
-        self.set_plugin(None)
+        # Ids have no character that JSON would escape; an intent that a sender gave may have any.
+        self._ids = f'"request_id":"{message.request_id}","session_id":"{message.session_id}"'.encode()
+        self._intent = orjson.dumps(message.intent)
+        self._plugin = b"null"
         self.told: list[Published] = []
         self._closed = False
         self.ended = False
 
-    def set_plugin(self, plugin: str | None) -> None:
+    def set_plugin(self, plugin: str) -> None:
         """Name the plugin that the lines of the log are to show from now on."""
-        self._names = orjson.dumps({"intent": self._message.intent, "plugin": plugin})[1:-1]
+        self._plugin = orjson.dumps(plugin)
 
     def tell(self, event_type: EventType, *, at: float | None = None, **fields: Any) -> None:
         """Tell one event of the Unix time `at`, now if None; progress that is held back goes first."""
@@ -54,7 +54,8 @@ class Story:
         self.told.append(published)
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
-        self._lines.write(event_type, self._ids, time, b',"seq":%d,%b' % (seq, self._names))
+        members = b'%b,"intent":%b,"plugin":%b,"seq":%d' % (self._ids, self._intent, self._plugin, seq)
+        self._lines.write(event_type, time, members)
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import orjson
@@ -39,7 +39,7 @@ class Operations:
     """The handlers of everything that is not a message; bodies may have at most `body_bytes`."""
 
     def __init__(
-        self, parts: Parts, *, access: Access, readiness: Callable[[], Readiness], body_bytes: int
+        self, parts: Parts, *, access: Access, readiness: Callable[[], Awaitable[Readiness]], body_bytes: int
     ) -> None:
         self._host = parts.host
         self._router = parts.router
@@ -84,7 +84,7 @@ class Operations:
     async def ready(self, request: Request) -> Response:
         """Say whether messages can be accepted, and why not."""
         self._access(Head.of(request))
-        readiness = self._readiness()
+        readiness = await self._readiness()
         return _json(readiness, 503 if readiness.status == "unavailable" else 200)
 
     async def metrics(self, request: Request) -> Response:

@@ -62,7 +62,7 @@ async def on_not_found(request: Request, _error: Exception) -> Response:
 
 async def on_wrong_method(request: Request, _error: Exception) -> Response:
     """Answer a method that a path does not have, with those that it has."""
-    here = (route for route in request.app.routes if route.path_regex.fullmatch(request.url.path))
+    here = (route for route in request.app.routes if route.path_regex.match(request.scope["path"]))
     allowed = sorted({method for route in here for method in route.methods})
     return problem(
         "method_not_allowed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -92,6 +93,10 @@ class Host:
         """Return who serves an intent, or None if nobody does."""
         return self._targets.get(intent)
 
+    def has_room(self, target: Target) -> bool:
+        """Say whether a call would start at once."""
+        return self._supervisors[target.plugin.manifest.name].pool.has_room
+
     async def run(self, target: Target, call: Call) -> Any:
         """Run a call and return what the handler returned; raises a CallEnded if it returned nothing."""
         return await self._supervisors[target.plugin.manifest.name].run(call)
@@ -146,11 +151,14 @@ class Host:
         line = error.line if isinstance(error, ConfigError) else None
         key = f"{error.key}: " if isinstance(error, ConfigError) and error.key else ""
         reason = f"{key}{error.detail}" if isinstance(error, ConfigError) else str(error.strerror)
-        self._failed.append(Failed(directory.name, LastError(reason, file, line, time.time())))
+        name = os.fsencode(directory.name).decode(
+            "utf-8", "replace"
+        )  # whatever the name, the list can be shown
+        self._failed.append(Failed(name, LastError(reason, file, line, time.time())))
         problems = (
             [str(problem) for problem in error.problems] if isinstance(error, ConfigError) else [str(error)]
         )
-        self._watch.log.error("plugin_refused", plugin=directory.name, problems=problems)
+        self._watch.log.error("plugin_refused", plugin=name, problems=problems)
 
 
 def _plugin_folders(plugins_dir: Path) -> list[Path]:

@@ -108,7 +108,7 @@ def content_hash(directory: Path) -> str:
             if name.startswith(".") or not path.is_file():
                 continue
             content = path.read_bytes()
-            digest.update(f"{path.relative_to(directory).as_posix()}\0{len(content)}\0".encode())
+            digest.update(os.fsencode(path.relative_to(directory).as_posix()) + b"\0%d\0" % len(content))
             digest.update(content)
     return digest.hexdigest()[:16]
 

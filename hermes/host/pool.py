@@ -38,6 +38,11 @@ class Pool:
         """How many calls wait."""
         return len(self._waiting)
 
+    @property
+    def has_room(self) -> bool:
+        """Say whether a call would not have to wait."""
+        return not self._waiting and self._free() is not None
+
     async def take(self) -> Worker:
         """Return a worker with one of its places taken; raises Unavailable after `queue_wait`."""
         worker = self._free()
@@ -66,10 +71,12 @@ class Pool:
         self._workers.append(worker)
         self.assign()
 
-    def remove(self, worker: Worker) -> None:
-        """Let a worker take no more calls; one that is not there is fine."""
-        with contextlib.suppress(ValueError):
-            self._workers.remove(worker)
+    def remove(self, worker: Worker) -> bool:
+        """Let a worker take no more calls; say whether it was there."""
+        if worker not in self._workers:
+            return False
+        self._workers.remove(worker)
+        return True
 
     def assign(self) -> None:
         """Give the calls that wait the places that are free."""
@@ -92,7 +99,7 @@ class Pool:
     def _free(self) -> Worker | None:
         best = None
         for worker in self._workers:
-            if worker.paused or worker.busy >= self._concurrency:
+            if worker.paused or worker.busy >= self._concurrency or worker.exited.is_set():
                 continue
             if best is None or worker.busy < best.busy:
                 best = worker

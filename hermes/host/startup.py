@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from hermes.host.failures import Crashed, Raised
 from hermes.host.plugin import Plugin
@@ -20,7 +21,7 @@ async def start_worker(plugin: Plugin, launch: Launch, listener: Listener) -> Wo
         Crashed: the process died, or was not ready in time.
         OSError: the process could not be started.
     """
-    worker = await Worker.start(launch, listener)
+    worker = await _start(launch, listener)
     params = {
         "protocol": PROTOCOL,
         "plugin": plugin.manifest.name,
@@ -43,4 +44,18 @@ async def start_worker(plugin: Plugin, launch: Launch, listener: Listener) -> Wo
     finally:
         if not ready:
             worker.kill()
+            await worker.exited.wait()
     return worker
+
+
+async def _start(launch: Launch, listener: Listener) -> Worker:
+    """Start the process. If the caller is cancelled meanwhile it is seen through first: half a process cannot be ended."""
+    starting = asyncio.ensure_future(Worker.start(launch, listener))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            worker = await starting
+            worker.kill()
+            await worker.exited.wait()
+        raise

@@ -20,7 +20,8 @@ from hermes.host.worker import Launch, Pending, Worker
 from hermes.observe.logs import Logger
 from hermes.observe.metrics import Metrics
 
-_LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
+_STOPPING = "Hermes is shutting down"
+_LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}  # all others are info
 _GRACE = 2.0  # seconds a handler has to end after it was told to stop
 _STABLE = 10.0  # seconds after which a worker's death is no sequel of the one before
 _BACKOFF = (
@@ -91,7 +92,7 @@ class Supervisor:
     async def stop(self) -> None:
         """End every worker: those that do not leave when their wire is closed are killed."""
         self._stopping = True
-        self.pool.refuse("Hermes is shutting down")
+        self.pool.refuse(_STOPPING)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -106,17 +107,19 @@ class Supervisor:
         worker = await self._take()
         try:
             await call.on_started()
+            pending = worker.call(call.id, call.params(), call.on_progress)
+        except TypeError as error:
+            self.pool.give_back(worker)
+            raise Raised(f"the message cannot be handed to the plugin: {error}") from error
         except BaseException:
             self.pool.give_back(worker)
             raise
         started = time.perf_counter()
         failed = True
         self._calls[call.id] = call
-        pending = worker.call(call.id, call.params(), call.on_progress)
         try:
             result = await self._deadlines.wait(pending.answer, call.timeout)
         except TimeoutError:
-            worker.paused = True  # until its handler has let go, a worker that may be stuck gets nothing new
             self._give_up(worker, call.id, pending)
             raise TimedOut(call.timeout) from None
         except asyncio.CancelledError:
@@ -127,7 +130,8 @@ class Supervisor:
             self._failures = 0
             return result
         finally:
-            del self._calls[call.id]
+            if pending.left.is_set():
+                self._calls.pop(call.id, None)
             self.statistics.add(time.perf_counter() - started, failed=failed)
 
     def on_log(self, _worker: Worker, level: str, text: str, call: str | None) -> None:
@@ -141,17 +145,18 @@ class Supervisor:
         self.pool.assign()
 
     def on_exit(self, worker: Worker, reason: str) -> None:
-        """Replace a worker that died."""
-        self.pool.remove(worker)
-        if self._stopping:
+        """Replace a worker that died; of one that was never ready, who started it hears by itself."""
+        if not self.pool.remove(worker) or self._stopping:
             return
         self._failures = 1 if time.time() - worker.since > _STABLE else self._failures + 1
         self._log.warning("worker_exited", pid=worker.pid, reason=reason)
-        self._metrics.worker_restarts.labels(self.plugin.manifest.name, "exit").inc()
+        self._count_restart("killed" if worker.killed else "crash")
         self._lost.set()
 
     async def _take(self) -> Worker:
         while True:
+            if self._stopping:
+                raise Unavailable(_STOPPING)
             if self.broken:
                 raise Unavailable(self.last_error.message if self.last_error else "")
             worker = await self.pool.take()
@@ -179,8 +184,14 @@ class Supervisor:
         try:
             async with self._gate.enter(self.pool.demand):
                 worker = await start_worker(self.plugin, self._launch, self)
-        except (CallEnded, OSError) as error:
+        except (
+            CallEnded,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:  # the last two: values no process can be given
             self._failures += 1
+            self._count_restart("start")
             self._note(error)
         else:
             self.last_error = None
@@ -200,22 +211,27 @@ class Supervisor:
         if self.broken:
             self.pool.refuse(str(error))
 
-    def _give_up(self, worker: Worker, call: str, pending: Pending) -> None:
-        worker.cancel(call)
-        self._own(self._see_off(worker, pending.left))
+    def _count_restart(self, reason: str) -> None:
+        self._metrics.worker_restarts.labels(self.plugin.manifest.name, reason).inc()
 
-    async def _see_off(self, worker: Worker, left: asyncio.Event) -> None:
+    def _give_up(self, worker: Worker, call: str, pending: Pending) -> None:
+        worker.paused += 1  # until its handlers have let go, a worker that may be stuck gets nothing new
+        worker.cancel(call)
+        self._own(self._see_off(worker, call, pending.left))
+
+    async def _see_off(self, worker: Worker, call: str, left: asyncio.Event) -> None:
         """Wait for a handler that was told to stop; a worker that does not let go of it is killed."""
         try:
             async with asyncio.timeout(_GRACE):
                 await left.wait()
         except TimeoutError:
             self._log.warning("worker_stuck", pid=worker.pid)
-            self.pool.remove(worker)
             worker.kill()
         else:
-            worker.paused = False
+            worker.paused -= 1
             self.pool.assign()
+        finally:
+            self._calls.pop(call, None)
 
     def _own(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

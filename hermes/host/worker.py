@@ -17,7 +17,8 @@ import orjson
 from hermes.host import wire
 from hermes.host.failures import Crashed, Raised, ResultTooLarge
 
-_STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is cut there
+_STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is left out
+_TOO_LONG = "(a line that is too long)"
 _CANCELLED = -32800
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LAST_WORDS = 0.5  # seconds that a dead worker's pipes are read on, should someone else hold them open
@@ -82,7 +83,8 @@ class Worker(asyncio.SubprocessProtocol):
         self.pid = 0
         self.since = time.time()
         self.busy = 0
-        self.paused = False
+        self.paused = 0  # calls that it was told to stop and has not let go of
+        self.killed = False
         self.exited = asyncio.Event()
 
     @classmethod
@@ -99,23 +101,28 @@ class Worker(asyncio.SubprocessProtocol):
         return worker
 
     def request(self, method: str, params: Any, pending: Pending | None = None) -> asyncio.Future[Any]:
-        """Send a request and return the future of its result, which fails with a `CallEnded`."""
+        """Send a request and return the future of its result or a `CallEnded`; TypeError if it has no JSON form."""
         pending = pending or Pending(self._loop.create_future())
         if self.exited.is_set():
+            pending.left.set()
             pending.answer.set_exception(Crashed("the worker is gone"))
             return pending.answer
+        frame = wire.request(self._last_id + 1, method, params)
         self._last_id += 1
-        frame = wire.request(self._last_id, method, params)
         self._pending[self._last_id] = pending
+        if pending.call is not None:
+            self._streams.calls[pending.call] = pending
         self._write(frame)
         return pending.answer
 
     def call(
         self, call: str, params: Mapping[str, Any], on_progress: Callable[[str, float | None], None]
     ) -> Pending:
-        """Run the handler; the slot it takes is given back by `on_idle`, whoever still waits by then."""
+        """Run the handler; the slot it takes is given back by `on_idle`, whoever still waits by then.
+
+        Raises TypeError, and takes no slot, if `params` have no JSON form.
+        """
         pending = Pending(self._loop.create_future(), call, on_progress)
-        self._streams.calls[call] = pending
         self.request("handle", params, pending)
         return pending
 
@@ -138,8 +145,14 @@ class Worker(asyncio.SubprocessProtocol):
 
     def kill(self) -> None:
         """End the process with everything in its process group."""
-        if not self.exited.is_set() and self.pid:
-            with contextlib.suppress(ProcessLookupError):  # it ended by itself a moment ago
+        if not self.exited.is_set():
+            self.killed = True
+            self._kill_group()
+
+    def _kill_group(self) -> None:
+        # Nobody may be left in it, or only those who have ended and wait to be reaped, or who are another user's now.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self.pid:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def _write(self, frame: bytes) -> None:
@@ -171,8 +184,7 @@ class Worker(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """End what the process left behind in its group; what it wrote last may still be on the way."""
-        with contextlib.suppress(ProcessLookupError):  # the usual case: it left nothing behind
-            os.killpg(self.pid, signal.SIGKILL)
+        self._kill_group()
         self._loop.call_later(_LAST_WORDS, self._end)
 
     def connection_lost(self, _exc: Exception | None) -> None:
@@ -183,6 +195,7 @@ class Worker(asyncio.SubprocessProtocol):
         """Fail what was still running and tell the listener, once."""
         if self.exited.is_set() or self._transport is None:
             return
+        self.pipe_data_received(2, b"\n")  # its last line may have no end
         code = self._transport.get_returncode() or 0
         how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
         reason = f"the worker ended with {how}"
@@ -197,11 +210,7 @@ class Worker(asyncio.SubprocessProtocol):
     # Frames and lines.
 
     def _on_stderr(self, line: bytes | wire.Oversized) -> None:
-        text = (
-            "(a line that is too long)"
-            if isinstance(line, wire.Oversized)
-            else line.decode("utf-8", "replace")
-        )
+        text = _TOO_LONG if isinstance(line, wire.Oversized) else line.decode("utf-8", "replace")
         if text.strip():
             self._streams.last_error = text.strip()[:300]
             self._listener.on_log(self, "info", text, None)

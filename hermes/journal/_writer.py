@@ -8,20 +8,20 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from queue import SimpleQueue
 
 from hermes.errors import JournalError
 from hermes.journal.base import Entry
+from hermes.values import value
 
 _GROUP = 64  # entries a statement; one statement is one trip into SQLite, whatever it holds
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Put:
-    entry: Entry
+    entry: Entry | None  # None: nothing but a try
     new: bool
     done: asyncio.Future[Entry | None]
 
@@ -66,6 +66,13 @@ class Writer:
 
         It raises JournalError if the entry was not written.
         """
+        return self._collect(entry, new)
+
+    def probe(self) -> asyncio.Future[Entry | None]:
+        """Try a commit that changes nothing; the future raises JournalError if it fails."""
+        return self._collect(None, new=False)
+
+    def _collect(self, entry: Entry | None, new: bool) -> asyncio.Future[Entry | None]:
         done: asyncio.Future[Entry | None] = self._loop.create_future()
         if self._stopped:
             done.set_exception(JournalError("the journal is closed"))
@@ -93,7 +100,7 @@ class Writer:
             if error is not None:
                 put.done.set_exception(JournalError(str(self.trouble)))
             else:
-                put.done.set_result(taken.get(put.entry.id))
+                put.done.set_result(None if put.entry is None else taken.get(put.entry.id))
         if not self._busy:
             self._idle.set()
 
@@ -114,14 +121,18 @@ class Writer:
 
     def _commit(self, group: Sequence[_Put]) -> dict[int, Entry]:
         """Write a group in one transaction and return the older entries that stood in a new one's way, by id."""
-        named = [put.entry for put in group if put.new and put.entry.fingerprint is not None]
-        if not named and len(group) <= _GROUP:
-            self._insert([put.entry for put in group])  # a statement by itself is a transaction
+        entries = [put.entry for put in group if put.entry is not None]
+        named = [put.entry for put in group if put.new and put.entry and put.entry.fingerprint is not None]
+        if not named and len(entries) == len(group) <= _GROUP:
+            self._insert(entries)  # a statement by itself is a transaction
             return {}
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             taken = self._taken(named)
-            entries = [put.entry for put in group if put.entry.id not in taken]
+            if len(entries) < len(group):
+                self._connection.execute("CREATE TABLE probe (id)")
+                self._connection.execute("DROP TABLE probe")
+            entries = [entry for entry in entries if entry.id not in taken]
             for start in range(0, len(entries), _GROUP):
                 self._insert(entries[start : start + _GROUP])
             self._connection.execute("COMMIT")

@@ -89,5 +89,5 @@ class Journal(Protocol):
     async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
         """Return entries that have not ended, oldest first, of ids over `after`."""
 
-    def trouble(self) -> str | None:
-        """Return why the journal cannot be written at the moment, or None."""
+    async def trouble(self) -> str | None:
+        """Return why the journal cannot be written, None if it can; after a failure it is tried anew."""

@@ -55,7 +55,7 @@ class MemoryJournal:
         found = (self._entries[key] for key in sorted(self._entries) if key > after)
         return [entry for entry in found if entry.finished_at is None][:limit]
 
-    def trouble(self) -> str | None:
+    async def trouble(self) -> str | None:
         """Return None: memory is always there."""
         return None
 

@@ -120,9 +120,13 @@ class SqliteJournal:
         """Return entries that have not ended, oldest first."""
         return await self._fetch({"id >": after, "finished_at IS": None}, "id", limit)
 
-    def trouble(self) -> str | None:
-        """Return why the last commit failed, or None since one succeeded."""
-        return None if self._writer is None else self._writer.trouble
+    async def trouble(self) -> str | None:
+        """Return why the file cannot be written, None if it can; after a failed commit one that changes nothing is tried."""
+        writer = self._write()
+        if writer.trouble is not None:
+            with contextlib.suppress(JournalError):
+                await writer.probe()
+        return writer.trouble
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(

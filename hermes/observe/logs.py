@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import sys
 import threading
@@ -61,8 +62,8 @@ class LineSink:
     def flush(self) -> None:
         """Write out what was taken."""
         self._scheduled = False
-        with self._lock, contextlib.suppress(BrokenPipeError):
-            # Nobody may read the log any more; that must not stop a message.
+        with self._lock, contextlib.suppress(OSError):
+            # Nobody may read the log any more, or its disk may be full; that must not stop a message.
             lines, self._lines, self._size = self._lines, [], 0
             self._stream.write(b"".join(lines))
             self._stream.flush()
@@ -73,11 +74,15 @@ class StandardLogs(logging.Handler):
 
     def __init__(self, log: Logger) -> None:
         super().__init__()
+        self.setFormatter(logging.Formatter("%(message)s"))
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record."""
-        self._log.log(record.levelno, self.format(record), logger=record.name)
+        level = min(
+            max(record.levelno // 10 * 10, logging.DEBUG), logging.CRITICAL
+        )  # libraries may invent levels
+        self._log.log(level, self.format(record), logger=record.name)
 
 
 class EventLines:
@@ -88,14 +93,11 @@ class EventLines:
         self._enabled = enabled
         self._clock = _Clock()
 
-    def write(self, event: str, ids: bytes, at: float, members: bytes) -> None:
-        """Write one line; `at` is the event's time in Unix seconds, `ids` and `members` are members in JSON.
-
-        `members` begins with its comma.
-        """
+    def write(self, event: str, at: float, members: bytes) -> None:
+        """Write one line; `at` is the event's time in Unix seconds, `members` what else it holds, in JSON."""
         if self._enabled:
-            line = b'{"event":"%b",%b%b,"level":"info","time":"%b"}\n'
-            self._sink.msg(line % (event.encode(), ids, members, self._clock.iso(at).encode()))
+            line = b'{"event":"%b",%b,"level":"info","time":"%b"}\n'
+            self._sink.msg(line % (event.encode(), members, self._clock.iso(at).encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class _Clock:
         if second != self._second:
             self._second = second
             self._shared = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        return f"{self._shared}.{int((at - second) * 1_000_000):06d}Z"
+        return f"{self._shared}.{min(round((at - second) * 1_000_000), 999_999):06d}Z"
 
 
 def _stamp(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -151,4 +153,7 @@ def _stamp(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
 
 
 def _render(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
-    return orjson.dumps(event, default=repr, option=_OPTIONS)
+    try:
+        return orjson.dumps(event, default=repr, option=_OPTIONS)
+    except TypeError:  # a number beyond 64 bits, or text that no UTF-8 holds, such as the name of a file
+        return json.dumps(event, default=repr).encode() + b"\n"

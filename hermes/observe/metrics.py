@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from hermes.observe.durations import Durations
+
 _COMMITS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 _STAGES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -15,37 +17,29 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.messages = Counter(
-            "hermes_messages",
+        self.messages = self._counter(
+            "messages",
             "Messages that ended, by outcome (succeeded or the error code) and source.",
-            ["outcome", "source"],
-            registry=self.registry,
+            "outcome",
+            "source",
         )
-        self.stage_seconds = Histogram(
+        self.stage_seconds = Durations(
             "hermes_stage_seconds",
             "Seconds a message spent in a stage: accept (arrival to journal), tool, finish (answer to journal).",
-            ["stage"],
-            buckets=_STAGES,
-            registry=self.registry,
+            label="stage",
+            bounds=_STAGES,
         )
-        self.queue_depth = Gauge(
-            "hermes_queue_depth",
-            "Calls that wait for a worker, by plugin.",
-            ["plugin"],
-            registry=self.registry,
+        self.registry.register(self.stage_seconds)
+        self.queue_depth = self._gauge("queue_depth", "Calls that wait for a worker, by plugin.", "plugin")
+        self.worker_restarts = self._counter(
+            "worker_restarts",
+            "Workers that ended and were replaced, by plugin and reason.",
+            "plugin",
+            "reason",
         )
-        self.worker_restarts = Counter(
-            "hermes_worker_restarts",
-            "Workers that were replaced, by plugin and reason (crash, killed, start).",
-            ["plugin", "reason"],
-            registry=self.registry,
-        )
-        self.sse_subscribers = Gauge("hermes_sse_subscribers", "Open event streams.", registry=self.registry)
-        self.sse_dropped = Counter(
-            "hermes_sse_dropped",
-            "Event streams that Hermes ended, by reason.",
-            ["reason"],
-            registry=self.registry,
+        self.sse_subscribers = self._gauge("sse_subscribers", "Open event streams.")
+        self.sse_dropped = self._counter(
+            "sse_dropped", "Event streams that Hermes ended, by reason.", "reason"
         )
         self.journal_commit_seconds = Histogram(
             "hermes_journal_commit_seconds",
@@ -53,15 +47,15 @@ class Metrics:
             buckets=_COMMITS,
             registry=self.registry,
         )
-        self.journal_entries = Counter(
-            "hermes_journal_entries", "Entries written to the journal.", registry=self.registry
-        )
-        self.pending = Gauge(
-            "hermes_pending_messages",
-            "Messages that were accepted and have not ended.",
-            registry=self.registry,
-        )
+        self.journal_entries = self._counter("journal_entries", "Entries written to the journal.")
+        self.pending = self._gauge("pending_messages", "Messages that were accepted and have not ended.")
 
     def render(self) -> bytes:
         """Return all of them in the text format of Prometheus."""
         return generate_latest(self.registry)
+
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(f"hermes_{name}", documentation, labels, registry=self.registry)
+
+    def _gauge(self, name: str, documentation: str, *labels: str) -> Gauge:
+        return Gauge(f"hermes_{name}", documentation, labels, registry=self.registry)

@@ -49,23 +49,41 @@ class WireHandler(logging.Handler):
 
 
 class PrintedLines(io.TextIOBase):
-    """Stands in for `sys.stdout`: what a plugin prints becomes log lines and never touches the wire."""
+    """Stands in for `sys.stdout`: what a plugin prints becomes log lines and never touches the wire.
+
+    A line belongs to the call that began it. What is written to its file number goes where stderr goes.
+    """
+
+    encoding = "utf-8"
+    errors = "replace"
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._rest = ""
+        self._begun: dict[str | None, str] = {}
 
     def writable(self) -> bool:
         """Say that it can be written to."""
         return True
 
+    def fileno(self) -> int:
+        """Return the number of the process's own stdout, for children that are to inherit it."""
+        return 1
+
     def write(self, text: str) -> int:
         """Keep text until its line is whole, then send the line."""
-        *lines, self._rest = (self._rest + text).split("\n")
+        call = current_call.get()
+        *lines, rest = (self._begun.pop(call, "") + text).split("\n")
+        if rest:
+            self._begun[call] = rest
         for line in lines:
             if line.strip():
                 send_log(self._wire, "info", line)
         return len(text)
+
+    def finish(self) -> None:
+        """Send what the running call has begun and not ended: the call is over."""
+        if current_call.get() in self._begun:
+            self.write("\n")
 
 
 def send_log(wire: Wire, level: str, text: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hermes.sdk.context import PrintedLines, WireHandler, build_context, current_call
-from hermes.sdk.wire import CANCELLED, METHOD_NOT_FOUND, PLUGIN_FAILED, PROTOCOL, Wire
+from hermes.sdk.wire import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND, PLUGIN_FAILED, PROTOCOL, Wire
 
 Handler = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
@@ -27,9 +27,10 @@ _SENTENCE = 300  # characters of an exception's text that travel in an envelope
 class Worker:
     """Answers the host's frames with one plugin's handler until the host closes the wire."""
 
-    def __init__(self, wire: Wire, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, wire: Wire, loop: asyncio.AbstractEventLoop, *, printed: PrintedLines) -> None:
         self._wire = wire
         self._loop = loop
+        self._printed = printed
         self._setup: dict[str, Any] = {}
         self._handler: Handler | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
@@ -47,11 +48,12 @@ class Worker:
             self._loop.stop()
 
     def _accept(self, frame: dict[str, Any]) -> None:
-        method = self._methods.get(frame.get("method", ""))
+        name, params = frame.get("method"), frame.get("params")
+        method = self._methods.get(name) if isinstance(name, str) else None
         if method is not None:
-            method(frame.get("id"), frame.get("params") or {})
-        elif "method" in frame and frame.get("id") is not None:
-            self._wire.fail(frame["id"], METHOD_NOT_FOUND, f"no method {frame['method']!r}")
+            method(frame.get("id"), params if isinstance(params, dict) else {})
+        elif name is not None and frame.get("id") is not None:
+            self._wire.fail(frame["id"], METHOD_NOT_FOUND, f"no method {name!r}")
 
     def _initialize(self, request_id: Any, params: dict[str, Any]) -> None:
         self._setup = params
@@ -67,24 +69,37 @@ class Worker:
         if self._handler is None:
             self._wire.fail(request_id, PLUGIN_FAILED, "handle came before a successful initialize")
             return
-        call = params["call"]
+        call = params.get("call")
+        if not isinstance(call, str) or not isinstance(params.get("message"), dict):
+            self._wire.fail(request_id, INVALID_PARAMS, "handle needs call, a string, and message, an object")
+            return
+
+        def on_done(task: asyncio.Task[None]) -> None:
+            self._calls.pop(call, None)
+            if task.cancelled():  # before its first step: it had no way to answer
+                self._wire.fail(request_id, CANCELLED, "cancelled")
+
         self._calls[call] = self._loop.create_task(self._run(self._handler, request_id, params))
+        self._calls[call].add_done_callback(on_done)
 
     async def _run(self, handler: Handler, request_id: Any, params: dict[str, Any]) -> None:
-        call = params["call"]
-        current_call.set(call)
+        current_call.set(params["call"])
         try:
-            context = build_context(self._wire, self._setup, params)
-            result = await handler(params["message"], context)
+            result = await self._result(handler, params)
         except asyncio.CancelledError:
             self._wire.fail(request_id, CANCELLED, "cancelled")
-        except Exception as error:
+        except BaseException as error:  # SystemExit too: it would end the calls of others
             logging.getLogger("plugin").exception("the handler raised")
             self._wire.fail(request_id, PLUGIN_FAILED, describe(error), locate(error, Path.cwd()))
         else:
             self._wire.reply(request_id, result)
+
+    async def _result(self, handler: Handler, params: dict[str, Any]) -> Any:
+        context = build_context(self._wire, self._setup, params)
+        try:
+            return await handler(params["message"], context)
         finally:
-            self._calls.pop(call, None)
+            self._printed.finish()
 
     def _cancel(self, _request_id: Any, params: dict[str, Any]) -> None:
         task = self._calls.get(params.get("call", ""))
@@ -121,8 +136,13 @@ def load_handler(entry: str) -> Handler:
 
 
 def describe(error: BaseException) -> str:
-    """Return one readable line for an exception: its type and the first line of its text."""
-    first_line = (str(error).strip().splitlines() or [""])[0][:_SENTENCE]
+    """Return one readable line for an exception: its type and the first line of its text, paths cut to names."""
+    text = str(error)
+    for name in ("path", "filename", "filename2"):  # of ImportError and OSError
+        path = getattr(error, name, None)
+        if isinstance(path, str) and os.sep in path:
+            text = text.replace(path, Path(path).name)
+    first_line = (text.strip().splitlines() or [""])[0][:_SENTENCE]
     return f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
 
 
@@ -139,15 +159,15 @@ def locate(error: BaseException, root: Path) -> dict[str, Any] | None:
     return None
 
 
-def take_wire() -> Wire:
-    """Take stdin and stdout for the wire and leave harmless ones in their place."""
+def take_wire() -> tuple[Wire, PrintedLines]:
+    """Take stdin and stdout for the wire and leave harmless ones in their place; return also the one that prints."""
     wire = Wire(os.dup(0), os.dup(1))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)  # C code and child processes that write to stdout reach the log as stderr does
-    sys.stdout = PrintedLines(wire)
-    return wire
+    sys.stdout = printed = PrintedLines(wire)
+    return wire, printed
 
 
 def die_with_parent() -> None:
@@ -161,11 +181,11 @@ def main() -> None:
     if sys.stdin.isatty():
         sys.exit(_BY_HAND)
     die_with_parent()
-    wire = take_wire()
+    wire, printed = take_wire()
     logging.basicConfig(level=logging.INFO, handlers=[WireHandler(wire)], format="%(message)s")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    loop.add_reader(wire.read_fd, Worker(wire, loop).on_readable)
+    loop.add_reader(wire.read_fd, Worker(wire, loop, printed=printed).on_readable)
     loop.run_forever()
     # Handlers that still run are cut off with the process: the host has already given their calls up.
     os._exit(0)

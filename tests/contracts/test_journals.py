@@ -200,4 +200,4 @@ async def test_a_sender_who_goes_away_takes_nothing_back(journal: Journal) -> No
 
 async def test_a_journal_that_works_has_no_trouble(journal: Journal) -> None:
     await journal.append(entry(journal))
-    assert journal.trouble() is None
+    assert await journal.trouble() is None

@@ -56,6 +56,11 @@ def test_a_plugin_that_raises_is_told_of_in_chinese_too(daemon: Daemon) -> None:
     assert record["envelope"]["error"]["message"] == "该工具出错：ValueError: 数据库不见了"
 
 
+def test_an_error_does_not_tell_where_things_lie_on_the_host(daemon: Daemon) -> None:
+    message = daemon.send(intent="lab.raise", payload={"file": "orders.csv"})["envelope"]["error"]["message"]
+    assert message == "The tool failed: FileNotFoundError: [Errno 2] No such file or directory: 'orders.csv'"
+
+
 def test_a_plugin_may_fail_with_a_code_of_its_own(daemon: Daemon) -> None:
     error = {"code": "not_found", "message": "没有这个项目", "retryable": True}
     envelope = daemon.send(intent="lab.fail", payload={"error": error, "data": [1], "warning": "w"})[

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 
 from hermes.messages import new_id
-from tests.support.client import Frame
+from tests.support.client import Frame, Stream
 from tests.support.daemon import Daemon
 from tests.support.waiting import until
 
@@ -117,3 +119,34 @@ def test_an_id_too_old_goes_on_from_the_oldest_kept_after_a_word_about_the_gap(d
         assert (gap.id, gap.event, gap.data) == (None, "stream", {"reason": "gap"})
         daemon.send("echo after the gap", session_id=session)
         assert stream.next().event == "TASK_RECEIVED"
+
+
+def test_who_cannot_keep_up_is_let_go_and_can_go_on_from_there(daemon: Daemon) -> None:
+    session = new_id()
+    path = f"/v1/events?session_id={session}"
+    with _slow_stream(daemon, path) as stream:
+        sent = []
+        while 'reason="slow"} 1.0' not in daemon.get("/metrics").body.decode():
+            sent.append(
+                daemon.send(intent="lab.big", payload={"size": 60_000}, session_id=session)["request_id"]
+            )
+        *heard, last = stream
+    assert (last.id, last.event, last.data) == (None, "stream", {"reason": "slow"})
+    with daemon.stream(path, last_event_id=str(heard[-1].id)) as stream:
+        for frame in stream:
+            heard.append(frame)
+            if frame.data["request_id"] == sent[-1] and frame.event == "TOOL_SUCCEEDED":
+                break
+    ends = [frame.data["request_id"] for frame in heard if frame.event == "TOOL_SUCCEEDED"]
+    assert ends == sent
+
+
+def _slow_stream(daemon: Daemon, path: str) -> Stream:
+    """Open a stream through a socket that holds little, so that what is not read stays with Hermes."""
+    connection = HTTPConnection(daemon.host, daemon.port, timeout=20)
+    connection.sock = socket.socket()
+    connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.sock.connect((daemon.host, daemon.port))
+    connection.sock.settimeout(20)
+    connection.request("GET", path)
+    return Stream(connection, connection.getresponse())

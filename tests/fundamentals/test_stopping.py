@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from pathlib import Path
 
 from tests.conftest import StartDaemon
@@ -59,3 +60,15 @@ def test_a_second_signal_ends_the_patience(start_daemon: StartDaemon, tmp_path: 
     daemon.line(event="stopping")
     daemon.stop()
     assert len(daemon.lines(event="signal")) == 2
+
+
+def test_hermes_can_be_stopped_while_its_workers_still_start(start_daemon: StartDaemon) -> None:
+    start_daemon(plugins=["lab", "gate", "deploy", "fragile", "stuck"]).stop()
+
+
+def test_an_idle_connection_does_not_hold_hermes_up(start_daemon: StartDaemon) -> None:
+    daemon = start_daemon()
+    with socket.create_connection((daemon.host, daemon.port), timeout=20) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        daemon.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes.messages import new_id
+from tests.conftest import StartDaemon
 from tests.support.daemon import Daemon
 
 
@@ -114,6 +115,16 @@ def test_a_dry_run_tells_the_decision_and_runs_nothing(daemon: Daemon) -> None:
     ]
     assert daemon.plugin("echo")["calls"] == calls
     assert daemon.get("/v1/messages?limit=1").json["items"][0]["request_id"] == newest
+
+
+def test_how_sure_hermes_must_be_is_the_operators_choice(start_daemon: StartDaemon) -> None:
+    router = {"min_confidence": 0.95, "clarify_threshold": 0.95, "strategies": ["keyword"]}
+    strict = start_daemon({"router": router, "hermes": {"locale": "zh"}}, plugins=["echo"])
+    for text in ("echo hello", "/echo hello"):
+        record = strict.send(text)
+        assert (record["decision"]["outcome"], record["decision"]["confidence"]) == ("no_match", 0.9)
+        assert record["envelope"]["error"]["message"].startswith("无法确定")
+        assert "echo" in record["envelope"]["error"]["message"]
 
 
 def test_what_changes_things_runs_only_with_the_callers_approval(daemon: Daemon) -> None:

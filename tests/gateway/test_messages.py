@@ -61,9 +61,7 @@ def test_a_strange_filter_finds_nothing_and_breaks_nothing(daemon: Daemon, query
     assert daemon.get(f"/v1/messages?{query}").status == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/events?since=1", "/v1/messages/x?full=1", "/v1/messages/x/events?a"]
-)
+@pytest.mark.parametrize("path", ["/v1/events?since=1", "/v1/messages/x?full=1", "/v1/messages/x/events?a"])
 def test_an_unknown_parameter_is_refused_by_name(daemon: Daemon, path: str) -> None:
     answer = daemon.get(path)
     assert answer.problem == (422, "invalid_field")

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.daemon import TEST_PLUGINS, Daemon, furnish, start, write_plugin
+from tests.support.daemon import Daemon, furnish, plugin_folder, start, write_plugin
 from tests.support.waiting import until
 
 GOOD = "async def handle(message, context):\n    return 1\n"
 BROKEN: dict[str, tuple[str, dict[str, object]]] = {
     "absent": ("import math\n\nimport a_module_that_is_not_there\n", {}),
+    "partial": ("from helper import nothing\n", {}),
+    "lost": ("from pathlib import Path\nPath('no/such/file').resolve().read_text()\n", {}),
     "clumsy": ("import math\n\ndef handle(:\n", {}),
     "sync": ("def handle(message, context):\n    return 1\n", {}),
     "empty": ("", {}),
@@ -32,9 +34,10 @@ BROKEN: dict[str, tuple[str, dict[str, object]]] = {
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A daemon with one plugin that works among many that do not."""
-    home = furnish(tmp_path_factory.mktemp("troubled"), plugins=[TEST_PLUGINS / "lab"])
+    home = furnish(tmp_path_factory.mktemp("troubled"), plugins=[plugin_folder("lab")])
     for name, (code, manifest) in BROKEN.items():
         write_plugin(home, name, code, **manifest)
+    (home / "plugins" / "partial" / "helper.py").touch()
     (home / "plugins" / "raising" / "helper.py").write_text("#\n#\n#\nraise RuntimeError('坏了')\n")
     (write_plugin(home, "torn", GOOD) / "manifest.json").write_text('{"name": "torn",\n "intents": [}\n')
     (write_plugin(home, "bare", GOOD) / "manifest.json").unlink()
@@ -54,6 +57,8 @@ def _failed(daemon: Daemon) -> list[str]:
     ("name", "file", "line", "words"),
     [
         ("absent", "plugin.py", 3, "a_module_that_is_not_there"),
+        ("partial", "plugin.py", 1, "cannot import name 'nothing' from 'helper' (helper.py)"),
+        ("lost", "plugin.py", 2, "No such file or directory: 'file'"),
         ("clumsy", "plugin.py", 3, "SyntaxError"),
         ("sync", None, None, "async def handle"),
         ("empty", None, None, "has no function 'handle'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from hermes.config import Document
 from hermes.deadlines import Deadlines
 from hermes.host.calls import Call
 from hermes.host.host import Host, HostSettings
-from hermes.host.plugin import Places
+from hermes.host.plugin import Places, Plugin
 from hermes.host.supervisor import Watch
 from hermes.messages import HermesMessage, new_id
 from hermes.observe.metrics import Metrics
@@ -36,6 +36,43 @@ async def handle(message, context):
     return name
 """
 """A plugin that holds each call until a file `go`, or `go <request_id>`, is in its data folder."""
+
+OBEY = """
+import asyncio, os, subprocess, time
+from pathlib import Path
+
+async def handle(message, context):
+    do = message["payload"].get("do")
+    data = Path(context["data_dir"])
+    (data / "began").touch()
+    if do == "sleep":
+        await asyncio.sleep(600)
+    if do == "ignore cancel":
+        while True:
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                pass
+    if do == "tidy up":
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            while not (data / "tidied").exists():
+                await asyncio.sleep(0.005)
+            raise
+    if do == "block":
+        (data / "child").write_text(str(subprocess.Popen(["sleep", "600"]).pid))
+        time.sleep(600)
+    if do == "crash":
+        print("about to fall", flush=True)
+        os.write(2, "致命错误: no memory".encode())
+        os._exit(9)
+    return os.getpid()
+"""
+"""A plugin that misbehaves as it is told; its result is the pid of its worker."""
+SLEEP, IGNORE, TIDY, BLOCK, CRASH = (
+    {"do": word} for word in ("sleep", "ignore cancel", "tidy up", "block", "crash")
+)
 
 
 async def eventually(condition: Callable[[], _T], *, seconds: float = 15) -> _T:
@@ -94,7 +131,7 @@ class Bench:
         """Write a plugin of one intent, called like the plugin."""
         return write_plugin(self.home, name, code, **manifest)
 
-    def load(self, **settings: float) -> Host:
+    def load(self, *, check: Callable[[Plugin], None] = lambda _plugin: None, **settings: float) -> Host:
         """Read the plugins; `settings` are members of HostSettings."""
         chosen = {"default_timeout": 20.0, "queue_wait": 20.0, "frame_bytes": 1 << 20} | settings
         self.host = Host(
@@ -107,7 +144,7 @@ class Bench:
                 environment=self.environ,
                 source=Document(),
             ),
-            check=lambda _plugin: None,
+            check=check,
             watch=Watch(self.book.log, self.metrics, Deadlines()),
         )
         self.host.load()
@@ -145,6 +182,12 @@ class Bench:
         self._seen |= {worker["pid"] for worker in row["workers"]}
         return row
 
+    async def begin(self, code: str = OBEY, **manifest: Any) -> int:
+        """Write a plugin `p`, start it, and return the pid of its worker."""
+        self.write("p", code, **manifest)
+        self.start()
+        return await self.worker("p")
+
     async def worker(self, name: str, *, other_than: int = 0) -> int:
         """Return the pid of a worker of a plugin once there is one."""
         return (
@@ -179,6 +222,3 @@ def alive(pid: int) -> bool:
 async def file_text(path: Path) -> str:
     """Return what is in a file once something is."""
     return await eventually(lambda: path.read_text() if path.exists() else "")
-
-
-StopHost = Callable[[], Awaitable[None]]

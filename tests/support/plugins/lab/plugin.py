@@ -47,7 +47,9 @@ async def log(payload: Payload, context: dict[str, Any]) -> Any:
     return "logged"
 
 
-async def throw(payload: Payload, _context: dict[str, Any]) -> Any:
+async def throw(payload: Payload, context: dict[str, Any]) -> Any:
+    if "file" in payload:
+        open(os.path.join(context["data_dir"], payload["file"])).close()  # noqa: ASYNC230 - as plugins do
     raise ValueError(payload.get("reason", "that went wrong\nand there is more to say about it"))
 
 
