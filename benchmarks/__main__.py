@@ -37,7 +37,7 @@ class Measured:
     worker_cpu_us: float
 
 
-def load(subject: Subject, path: str, connections: int) -> dict[str, float]:
+def load(subject: Subject, path: str, *, connections: int) -> dict[str, float]:
     """Load a server from a process of its own."""
     settings = Load(subject.port, path, _BODY, connections, _SECONDS, _WARMUP)
     done = subprocess.run(
@@ -57,14 +57,15 @@ def measure(sync: str, connections: int) -> Measured:
     """Measure daemon and bare server in turn, several rounds, so that a machine that drifts does so for both."""
     rounds: list[tuple[dict[str, float], dict[str, float]]] = []
     with bare() as plain, daemon(["echo"], sync=sync) as hermes:
-        load(hermes, "/v1/messages?wait=5", connections)  # until every statement and worker is warm
+        # Until every statement and worker is warm.
+        load(hermes, "/v1/messages?wait=5", connections=connections)
         before = _counters(hermes)
         sent = 0.0
         for _ in range(_ROUNDS):
-            rounds.append(
-                (load(plain, "/echo", connections), load(hermes, "/v1/messages?wait=5", connections))
-            )
-            sent += rounds[-1][1]["rps"] * (_SECONDS + _WARMUP)
+            theirs = load(plain, "/echo", connections=connections)
+            ours = load(hermes, "/v1/messages?wait=5", connections=connections)
+            rounds.append((theirs, ours))
+            sent += ours["rps"] * (_SECONDS + _WARMUP)
         after = _counters(hermes)
     spent = {name: after[name] - before[name] for name in after}
     return Measured(

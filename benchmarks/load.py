@@ -39,7 +39,7 @@ class Load:
 class Sender(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, request: bytes, latencies: list[float], failures: list[bytes]) -> None:
+    def __init__(self, request: bytes, *, latencies: list[float], failures: list[bytes]) -> None:
         self._request = request
         self._latencies = latencies
         self._failures = failures
@@ -88,7 +88,7 @@ async def run(load: Load) -> dict[str, float]:
     senders = []
     for _ in range(load.connections):
         _, sender = await loop.create_connection(
-            lambda: Sender(request, latencies, failures), "127.0.0.1", load.port
+            lambda: Sender(request, latencies=latencies, failures=failures), "127.0.0.1", load.port
         )
         senders.append(sender)
     await asyncio.sleep(load.warmup)

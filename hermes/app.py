@@ -60,7 +60,7 @@ class App:
     """One daemon. `environ` is what plugins may be given variables from; `hints` is where people are greeted."""
 
     def __init__(
-        self, config: Config, environ: Mapping[str, str], logs: Logs, *, hints: TextIO = sys.stderr
+        self, config: Config, environ: Mapping[str, str], *, logs: Logs, hints: TextIO = sys.stderr
     ) -> None:
         self._config = config
         self._environ = environ
@@ -175,7 +175,7 @@ class App:
         shelf = Shelf(parts.pipeline.live, parts.journal)
         body_bytes = self._config.limits.body_bytes
         submit = Submit(parts.pipeline, parts.bus, access=access, body_bytes=body_bytes)
-        messages = Messages(parts.pipeline, shelf, parts.bus, access=access)
+        messages = Messages(parts.pipeline, shelf, bus=parts.bus, access=access)
         operations = Operations(
             OperationsParts(parts.host, parts.router, parts.metrics),
             access=access,

@@ -48,13 +48,14 @@ MessageKey = tuple[str, str]
 class Subscription:
     """The events that one subscriber has still to take, and in the end why there are no more."""
 
-    def __init__(self, accepts: Filter, replayed: Iterable[Published] = ()) -> None:
+    def __init__(
+        self, accepts: Filter, replayed: Iterable[Published] = (), *, key: MessageKey | None = None
+    ) -> None:
         self.accepts = accepts
+        self.key = key
         self.end: EndReason | None = None
         self._waiting = deque(replayed)
-        self._replayed = len(
-            self._waiting
-        )  # they are kept anyway and take none of the subscription's own room
+        self._replayed = len(self._waiting)  # kept anyway: they take none of the subscription's own room
         self._size = 0
         self._wake = asyncio.Event()
 
@@ -134,18 +135,18 @@ class Bus:
         """
         replayed = [] if after is None else [one for one in self._kept if one.number > after and accepts(one)]
         gap = after is not None and after < self._forgotten
-        return self._add(None, Subscription(accepts, replayed)), gap
+        return self._add(Subscription(accepts, replayed)), gap
 
     def follow(self, key: MessageKey, story: Iterable[Published]) -> Subscription:
         """Subscribe to one message: first the `story` so far, then what comes."""
-        return self._add(key, Subscription(lambda _: True, story))
+        return self._add(Subscription(lambda _: True, story, key=key))
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Forget a subscription; one that is not known is none."""
-        for key, subscriptions in list(self._subscriptions.items()):
-            subscriptions.discard(subscription)
-            if not subscriptions:
-                del self._subscriptions[key]
+        subscriptions = self._subscriptions.get(subscription.key, set())
+        subscriptions.discard(subscription)
+        if not subscriptions:
+            self._subscriptions.pop(subscription.key, None)
 
     def close(self, reason: EndReason) -> None:
         """End every subscription, and at once those that are still to come."""
@@ -159,8 +160,8 @@ class Bus:
         """How many subscriptions there are."""
         return sum(map(len, self._subscriptions.values()))
 
-    def _add(self, key: MessageKey | None, subscription: Subscription) -> Subscription:
-        self._subscriptions.setdefault(key, set()).add(subscription)
+    def _add(self, subscription: Subscription) -> Subscription:
+        self._subscriptions.setdefault(subscription.key, set()).add(subscription)
         if self._closed is not None:
             subscription.close(self._closed)
         return subscription

@@ -140,7 +140,7 @@ class _PluginsFolder:
             yield from error.problems
         section = places.configs.get(manifest.name, {})
         try:
-            plugin_config(manifest, section, places.base_dir, source=places.source)
+            plugin_config(manifest, section, base_dir=places.base_dir, source=places.source)
         except ConfigError as error:
             yield from error.problems
 

@@ -24,6 +24,6 @@ def command(config: Path | None) -> None:
     logs = open_logs(settings.hermes.log_level)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(App(settings, os.environ, logs).run())
+            runner.run(App(settings, os.environ, logs=logs).run())
     finally:
         logs.sink.flush()

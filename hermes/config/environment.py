@@ -21,7 +21,7 @@ def substitute(document: Document, environ: Mapping[str, str], *, base_dir: Path
     `$${` becomes `${`. Relative files are looked for in `base_dir`, and lose the newlines at their end. Text that
     was filled in is not searched again, and is marked as Substituted.
     """
-    filling = _Filling(document, environ, base_dir)
+    filling = _Filling(document, environ, base_dir=base_dir)
     data = filling.value(document.data, ())
     return replace(document, data=data, problems=(*document.problems, *filling.problems))
 
@@ -29,7 +29,7 @@ def substitute(document: Document, environ: Mapping[str, str], *, base_dir: Path
 class _Filling:
     """One walk over one document."""
 
-    def __init__(self, document: Document, environ: Mapping[str, str], base_dir: Path) -> None:
+    def __init__(self, document: Document, environ: Mapping[str, str], *, base_dir: Path) -> None:
         self.problems: list[ConfigError] = []
         self._document = document
         self._environ = environ

@@ -69,7 +69,10 @@ def validate(model: type[Checked], document: Document, *, context: Any = None) -
         checked = model.model_validate(document.data, context=context)
     except ValidationError as error:
         told = {problem.key for problem in document.problems}
-        found = (document.problem(_place(each), _sentence(model, document, each)) for each in _causes(error))
+        found = (
+            document.problem(_place(each), _sentence(each, model, document=document))
+            for each in _causes(error)
+        )
         document.refuse(*(problem for problem in found if problem.key not in told))
         raise
     document.refuse()
@@ -88,7 +91,7 @@ def _place(error: ErrorDetails) -> KeyPath:
     return (*error["loc"], *cause.path) if isinstance(cause, InvalidPart) else error["loc"]
 
 
-def _sentence(model: type[BaseModel], document: Document, error: ErrorDetails) -> str:
+def _sentence(error: ErrorDetails, model: type[BaseModel], *, document: Document) -> str:
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         return _unknown(_section_at(model, path[:-1]), str(path[-1]))

@@ -76,13 +76,13 @@ class _Reader:
         if self._count > MAX_VALUES:
             raise ConfigError(f"has more than {MAX_VALUES} values; aliases count each time", file=self._file)
         if node.tag != _TAGS[type(node)]:
-            self._wrong(path, node, f"the tag {node.tag} is not allowed; write plain YAML")
+            self._wrong(path, f"the tag {node.tag} is not allowed; write plain YAML", at=node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._item(item, (*path, index)) for index, item in enumerate(node.value)]
         if not is_text(node.value):
-            self._wrong(path, node, "holds half of a character; write the character itself")
+            self._wrong(path, "holds half of a character; write the character itself", at=node)
             return ""
         return node.value if getattr(node, "style", None) else plain_value(node.value)
 
@@ -94,21 +94,21 @@ class _Reader:
         values: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self._wrong(path, key, "a key must be a single word")
+                self._wrong(path, "a key must be a single word", at=key)
             elif not is_text(key.value):
-                self._wrong(path, key, "a key holds half of a character; write the character itself")
+                self._wrong(path, "a key holds half of a character; write the character itself", at=key)
             elif key.value == "<<":
-                self._wrong(path, key, "merge keys (<<) are not allowed; write the keys out")
+                self._wrong(path, "merge keys (<<) are not allowed; write the keys out", at=key)
             elif key.value in values:
                 first = self._lines[(*path, key.value)]
                 self._wrong(
-                    (*path, key.value), key, f"is there twice; the first is in line {first}, remove one"
+                    (*path, key.value), f"is there twice; the first is in line {first}, remove one", at=key
                 )
             else:
                 self._lines[(*path, key.value)] = key.start_mark.line + 1
                 values[key.value] = self._value(value, (*path, key.value))
         return values
 
-    def _wrong(self, path: KeyPath, node: yaml.Node, detail: str) -> None:
-        line = node.start_mark.line + 1
+    def _wrong(self, path: KeyPath, detail: str, *, at: yaml.Node) -> None:
+        line = at.start_mark.line + 1
         self._problems.append(ConfigError(detail, file=self._file, line=line, key=dotted(path) or None))

@@ -27,18 +27,18 @@ def error_digest(code: str, message: str) -> str:
 
 def _render(data: Any, locale: str) -> str:
     if isinstance(data, Mapping):
-        return "\n".join(_entry(str(name), value, locale) for name, value in data.items())
+        return "\n".join(_entry(str(name), value, locale=locale) for name, value in data.items()).rstrip("\n")
     if _is_table(data):
         return _table(data, locale)
     if isinstance(data, list):
-        lines = [f"- {_plain(item, 0)}" for item in data[:_ROWS]]
+        lines = [f"- {_plain(item, 1)}" for item in data[:_ROWS]]
         return "\n".join([*lines, *_more(len(data), locale)])
     return data if isinstance(data, str) else _plain(data, 0)
 
 
-def _entry(name: str, value: Any, locale: str) -> str:
+def _entry(name: str, value: Any, *, locale: str) -> str:
     if _is_table(value):
-        return f"**{name}**\n\n{_table(value, locale)}"
+        return f"**{name}**\n\n{_table(value, locale)}\n"  # an empty line ends a table
     return f"**{name}**: {_plain(value, 0)}"
 
 
@@ -47,8 +47,8 @@ def _is_table(data: Any) -> bool:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], locale: str) -> str:
-    columns = list(dict.fromkeys(str(name) for row in rows[:_ROWS] for name in row))
-    lines = [_row(columns), _row(["---"] * len(columns))]
+    columns = list(dict.fromkeys(name for row in rows[:_ROWS] for name in row))
+    lines = [_row([_cell(name) for name in columns]), _row(["---"] * len(columns))]
     lines += [_row([_cell(row[name]) if name in row else "" for name in columns]) for row in rows[:_ROWS]]
     return "\n".join([*lines, *_more(len(rows), locale)])
 
@@ -58,7 +58,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return _plain(value, 0).replace("|", "\\|").replace("\n", " ")
+    return _plain(value, 1).replace("|", "\\|").replace("\n", " ")
 
 
 def _more(count: int, locale: str) -> list[str]:

@@ -31,7 +31,7 @@ class Ending:
         self._metrics = metrics
         self._seconds = metrics.stage_seconds.labels("finish")
 
-    async def end(self, live: Live, envelope: ResultEnvelope, summary: Summary) -> None:
+    async def end(self, live: Live, envelope: ResultEnvelope, *, summary: Summary) -> None:
         """Make the end safe, however long the disk takes, then tell it; `summary` says what the digest is made of."""
         started = time.perf_counter()
         live.ending = True
@@ -40,10 +40,10 @@ class Ending:
         record = live.record
         record.status = "succeeded" if envelope.error is None else "failed"
         record.envelope = envelope
-        record.digest = _digest(envelope, summary, live.locale)
+        record.digest = _digest(envelope, summary, locale=live.locale)
         record.finished_at = round(time.time(), 6)  # as exact as its event is
         entry = live.to_entry(written)
-        await make_safe(self._journal, entry, self._log)
+        await make_safe(self._journal, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
         live.story.tell(event, at=record.finished_at, envelope=written.shown, digest=record.digest)
@@ -64,7 +64,7 @@ class Ending:
         return refused, write_envelope(refused, inline_bytes=self._inline_bytes, locale=live.locale)
 
 
-def _digest(envelope: ResultEnvelope, summary: Summary, locale: Literal["zh", "en"]) -> str:
+def _digest(envelope: ResultEnvelope, summary: Summary, *, locale: Literal["zh", "en"]) -> str:
     if envelope.error is not None:
         return error_digest(envelope.error.code, envelope.error.message)
     return digest(envelope.data, fields=summary.fields, max_chars=summary.max_chars, locale=locale)

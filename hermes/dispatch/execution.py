@@ -85,33 +85,31 @@ class Execution:
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
         repeatable = target.service.repeatable
         if live.record.attempts >= _ATTEMPTS:  # each of them ended with the daemon
-            return self._failure(
-                Crashed("run three times"), live, target, _Attempt(live, target, self._claim)
-            )
+            return self._failure(Crashed("run three times"), _Attempt(live, target, self._claim))
         while True:
             attempt = _Attempt(live, target, self._claim)
             live.calling = True
             try:
-                answer = await self._host.run(target, self._call(live, target, attempt))
+                answer = await self._host.run(target, self._call(attempt))
             except Crashed as failure:
                 if repeatable and live.record.attempts < _ATTEMPTS:
                     continue
-                return self._failure(failure, live, target, attempt)
+                return self._failure(failure, attempt)
             except CallEnded as failure:
-                return self._failure(failure, live, target, attempt)
+                return self._failure(failure, attempt)
             except asyncio.CancelledError:
                 if not live.cancelled:
                     raise
-                return _cancelled(live, target, attempt)
+                return _cancelled(attempt)
             else:
-                return from_answer(answer, attempt.elapsed_ms(), live.locale)
+                return from_answer(answer, attempt.elapsed_ms(), locale=live.locale)
             finally:
                 live.calling = False
                 self._measure(attempt)
 
-    def _call(self, live: Live, target: Target, attempt: _Attempt) -> Call:
+    def _call(self, attempt: _Attempt) -> Call:
         self._last_call += 1
-        record = live.record
+        live, record = attempt.live, attempt.live.record
         return Call(
             id=f"c{self._last_call}",
             message=record.message,
@@ -121,17 +119,17 @@ class Execution:
                 "idempotency_key": record.retry_of or record.message.request_id,
                 "locale": live.locale,
             },
-            timeout=target.timeout,
+            timeout=attempt.target.timeout,
             on_started=attempt.start,
             on_progress=live.story.progress,
         )
 
-    def _failure(self, failure: CallEnded, live: Live, target: Target, attempt: _Attempt) -> ResultEnvelope:
+    def _failure(self, failure: CallEnded, attempt: _Attempt) -> ResultEnvelope:
         return from_failure(
             failure,
             attempt.elapsed_ms(),
-            locale=live.locale,
-            writes=target.service.intent.writes,
+            locale=attempt.live.locale,
+            writes=attempt.target.service.intent.writes,
             limit=self._result_bytes,
         )
 
@@ -194,9 +192,8 @@ def _ask(
     return failed("clarification_needed", sentence, data=data)
 
 
-def _cancelled(live: Live, target: Target, attempt: _Attempt) -> ResultEnvelope:
-    may_have_run = target.service.intent.writes and attempt.started_at is not None
-    warning = say("may_have_taken_effect", live.locale) if may_have_run else None
-    return failed(
-        "cancelled", say("cancelled", live.locale), warning=warning, elapsed_ms=attempt.elapsed_ms()
-    )
+def _cancelled(attempt: _Attempt) -> ResultEnvelope:
+    locale = attempt.live.locale
+    may_have_run = attempt.target.service.intent.writes and attempt.started_at is not None
+    warning = say("may_have_taken_effect", locale) if may_have_run else None
+    return failed("cancelled", say("cancelled", locale), warning=warning, elapsed_ms=attempt.elapsed_ms())

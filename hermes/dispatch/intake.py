@@ -27,7 +27,7 @@ class Intake:
         self._lines = lines
         self._locale = locale
 
-    def open(self, submission: Submission, principal: Principal, entry_id: int) -> Live:
+    def open(self, submission: Submission, principal: Principal, *, entry_id: int) -> Live:
         """Return the message that a submission makes."""
         decision, payload = self._decide(submission)
         message = HermesMessage(
@@ -46,9 +46,9 @@ class Intake:
             confirmation={"by": principal.owner} if submission.approve else None,
             received_at=submission.received_at,
         )
-        return self.reopen(record, entry_id, submission.fingerprint)
+        return self.reopen(record, entry_id=entry_id, fingerprint=submission.fingerprint)
 
-    def reopen(self, record: Record, entry_id: int, fingerprint: bytes | None) -> Live:
+    def reopen(self, record: Record, *, entry_id: int, fingerprint: bytes | None) -> Live:
         """Return the message of a record that exists already."""
         payload = record.message.payload
         text = payload.get("text")
@@ -56,7 +56,7 @@ class Intake:
             entry_id=entry_id,
             fingerprint=fingerprint,
             record=record,
-            locale=locale_of(text if isinstance(text, str) else None, payload, self._locale),
+            locale=locale_of(text if isinstance(text, str) else None, payload, preferred=self._locale),
             story=Story(record.message, record.principal.owner, bus=self._bus, lines=self._lines),
             approved=record.confirmation is not None,
         )

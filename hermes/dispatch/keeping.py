@@ -12,7 +12,7 @@ from hermes.observe.logs import Logger
 _PAUSES = (0.05, 0.2, 1.0, 5.0)  # seconds between tries; the last one over and over
 
 
-async def make_safe(journal: Journal, entry: Entry, log: Logger) -> None:
+async def make_safe(journal: Journal, entry: Entry, *, log: Logger) -> None:
     """Write the new state of an entry, and try again as long as the journal refuses it."""
     for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
         try:

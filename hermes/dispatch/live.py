@@ -75,7 +75,7 @@ class Live:
         if self.ending:
             status: Status = "running" if record.attempts else "accepted"
             record = replace(record, status=status, envelope=None, digest=None, finished_at=None)
-        return write_record(record, self.fixed, None)
+        return write_record(record, self.fixed)
 
     def to_entry(self, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None) -> Entry:
         """Return what the journal is to keep: with `envelope` the end, without it the message under way.
@@ -96,7 +96,7 @@ class Live:
             received_at=record.received_at,
             finished_at=record.finished_at,
             fingerprint=self.fingerprint,
-            record=write_record(record, self.fixed, envelope, claim=claim),
+            record=write_record(record, self.fixed, envelope=envelope, claim=claim),
             data=envelope.apart if envelope is not None else None,
             events=write_events(self.story.told) if envelope is not None else b"[]",
         )

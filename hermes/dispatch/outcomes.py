@@ -14,7 +14,7 @@ _SENTENCE = 1000  # characters of an error's sentence
 _is_code = re.compile(ERROR_CODE_PATTERN).fullmatch
 
 
-def from_answer(answer: Any, elapsed_ms: float, locale: Locale) -> ResultEnvelope:
+def from_answer(answer: Any, elapsed_ms: float, *, locale: Locale) -> ResultEnvelope:
     """Return the envelope of what a handler returned.
 
     An object whose members are among data, error and warning, with data or error, is an envelope already; any other

@@ -107,7 +107,7 @@ class Pipeline:
         if known is not None:
             return _replayed(known, submission)
         self._admit()
-        live = self._intake.open(submission, principal, self._journal.next_id())
+        live = self._intake.open(submission, principal, entry_id=self._journal.next_id())
         self.live.add(live)
         older = await self._keep(live)
         if older is not None:
@@ -137,7 +137,9 @@ class Pipeline:
         last_id = count = 0
         while entries := await self._journal.unfinished(after=last_id, limit=_RECOVERED_AT_A_TIME):
             for entry in entries:
-                live = self._intake.reopen(read_record(entry), entry.id, entry.fingerprint)
+                live = self._intake.reopen(
+                    read_record(entry), entry_id=entry.id, fingerprint=entry.fingerprint
+                )
                 self.live.add(live)
                 live.kept = True
                 self._begin(live)
@@ -211,11 +213,11 @@ class Pipeline:
             self._log.exception("message_failed", request_id=live.record.message.request_id)
             envelope = failed("internal", say("internal", live.locale))
         summary = Summary() if target is None else target.plugin.manifest.summary
-        await self._ending.end(live, envelope, summary)
+        await self._ending.end(live, envelope, summary=summary)
         self.live.remove(live)
 
     async def _claim(self, live: Live) -> None:
-        await make_safe(self._journal, live.to_entry(None), self._log)
+        await make_safe(self._journal, live.to_entry(None), log=self._log)
 
 
 def _interrupted(live: Live) -> ResultEnvelope:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from hermes.bus import Published
 from hermes.dispatch.sentences import Locale, say
-from hermes.dispatch.story import frame
+from hermes.dispatch.story import frame_of
 from hermes.journal.base import Entry
 from hermes.messages import Event, PluginRef, Record, ResultEnvelope
 from hermes.values import value
@@ -48,7 +48,7 @@ def write_fixed(record: Record) -> bytes:
 
 
 def write_record(
-    record: Record, fixed: bytes, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None
+    record: Record, fixed: bytes, *, envelope: WrittenEnvelope | None = None, claim: PluginRef | None = None
 ) -> bytes:
     """Write a record as it is shown, around its `fixed` part; with `claim` as one that this plugin has begun to run."""
     members = record.changing()
@@ -97,4 +97,14 @@ def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
     )
     for event in [*told, last.to_dict()]:
         if event["seq"] > after:
-            yield frame(round(event["timestamp"] * 1e6), event["seq"], event["type"], orjson.dumps(event))
+            yield frame_of(
+                Published(
+                    round(event["timestamp"] * 1e6),
+                    entry.owner,
+                    entry.request_id,
+                    entry.session_id,
+                    event["seq"],
+                    event["type"],
+                    orjson.dumps(event),
+                )
+            )

@@ -51,7 +51,7 @@ def say(name: str, locale: Locale, **values: Any) -> str:
     return (chinese if locale == "zh" else english).format(**values)
 
 
-def locale_of(text: str | None, payload: dict[str, Any], preferred: str) -> Locale:
+def locale_of(text: str | None, payload: dict[str, Any], *, preferred: str) -> Locale:
     """Return the language to answer in: the preferred one, or with "auto" that of the text, else of the payload."""
     if preferred == "zh":
         return "zh"

@@ -55,7 +55,7 @@ class Story:
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
         members = b'%b,"intent":%b,"plugin":%b,"seq":%d' % (self._ids, self._intent, self._plugin, seq)
-        self._lines.write(event_type, time, members)
+        self._lines.write(event_type, members, at=time)
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""
@@ -94,10 +94,6 @@ class Story:
 
 
 def frame_of(published: Published) -> bytes:
-    """Return an event as it goes over an event stream."""
-    return frame(published.number, published.seq, published.type, published.body)
-
-
-def frame(number: int, seq: int, event_type: str, body: bytes) -> bytes:
-    """Return a frame of an event stream; its id is good for the stream of one message and for that of all."""
-    return b"id: %d-%d\nevent: %s\ndata: %s\n\n" % (number, seq, event_type.encode(), body)
+    """Return an event as a frame of an event stream; its id is good for that of one message and for that of all."""
+    event = published.type.encode()
+    return b"id: %d-%d\nevent: %s\ndata: %s\n\n" % (published.number, published.seq, event, published.body)

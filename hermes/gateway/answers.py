@@ -10,7 +10,7 @@ _JSON = (b"content-type", b"application/json")
 class Json:
     """An ASGI response of JSON that is written already."""
 
-    def __init__(self, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, body: bytes, status: int = 200, *, headers: dict[str, str] | None = None) -> None:
         self._body = body
         self._start = {
             "type": "http.response.start",

@@ -99,7 +99,7 @@ async def read_json(head: Head, receive: Receive, *, limit: int) -> dict[str, An
     if media_type != "application/json":
         raise UnsupportedMediaType("send JSON, with the header Content-Type: application/json")
     try:
-        body = orjson.loads(await _read(head, receive, limit))
+        body = orjson.loads(await _read(head, receive, limit=limit))
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
@@ -107,7 +107,7 @@ async def read_json(head: Head, receive: Receive, *, limit: int) -> dict[str, An
     return body
 
 
-async def _read(head: Head, receive: Receive, limit: int) -> bytes:
+async def _read(head: Head, receive: Receive, *, limit: int) -> bytes:
     declared = head.header(b"content-length")
     size = int(declared) if declared.isdecimal() and len(declared) < 19 else 0
     chunks: list[bytes] = []

@@ -22,7 +22,7 @@ from hermes.journal.base import Entry, Query
 class Messages:
     """The handlers of messages that exist."""
 
-    def __init__(self, pipeline: Pipeline, shelf: Shelf, bus: Bus, *, access: Access) -> None:
+    def __init__(self, pipeline: Pipeline, shelf: Shelf, *, bus: Bus, access: Access) -> None:
         self._pipeline = pipeline
         self._shelf = shelf
         self._bus = bus

@@ -66,9 +66,9 @@ class Submit:
         if wait.seconds and isinstance(message, Live):
             await self._pipeline.wait(message, wait.seconds)
         if receipt.replayed:
-            return Json(record_json(message), 200, {"Idempotent-Replayed": "true", **wait.headers})
+            return Json(record_json(message), headers={"Idempotent-Replayed": "true", **wait.headers})
         if isinstance(message, Entry) or (wait.seconds and has_ended(message)):
-            return Json(record_json(message), 200, wait.headers)
+            return Json(record_json(message), headers=wait.headers)
         return self._accepted(message, wait)
 
     def _accepted(self, live: Live, wait: _Wait) -> Json:
@@ -81,7 +81,7 @@ class Submit:
             "ack": {"text": self._pipeline.acknowledge(live), "eta_ms": None},
             "links": {"self": path, "events": path + "/events", "raw": path + "/raw"},
         }
-        return Json(orjson.dumps(accepted), 202, {"Location": path, **wait.headers})
+        return Json(orjson.dumps(accepted), 202, headers={"Location": path, **wait.headers})
 
 
 def _wait_of(head: Head) -> _Wait:

@@ -153,7 +153,7 @@ class Host:
         reason = f"{key}{error.detail}" if isinstance(error, ConfigError) else str(error.strerror)
         name = os.fsencode(directory.name).decode(
             "utf-8", "replace"
-        )  # whatever the name, the list can be shown
+        )  # a name of other bytes can be shown too
         self._failed.append(Failed(name, LastError(reason, file, line, time.time())))
         problems = (
             [str(problem) for problem in error.problems] if isinstance(error, ConfigError) else [str(error)]

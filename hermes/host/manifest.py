@@ -108,11 +108,11 @@ def load_manifest(directory: Path) -> Manifest:
         raise document.problem((), 'must hold an object such as {"name": …, "intents": […]}')
     file = validate(ManifestFile, document)
     document.refuse(
-        *_misplaced(document, file), *_repeated(document, file), *_entry(document, file, directory)
+        *_misplaced(document, file), *_repeated(document, file), *_entry(document, file, directory=directory)
     )
     return Manifest(
         name=file.name,
-        intents=tuple(_intent(document, file, index) for index in range(len(file.intents))),
+        intents=tuple(_intent(document, file, index=index) for index in range(len(file.intents))),
         version=file.version,
         description=file.description,
         runtime=file.runtime,
@@ -132,7 +132,7 @@ def _is_short(document: Document, index: int) -> bool:
     return isinstance(document.at(("intents", index)), str)
 
 
-def _intent(document: Document, file: ManifestFile, index: int) -> Intent:
+def _intent(document: Document, file: ManifestFile, *, index: int) -> Intent:
     """Return one intent with what it takes from the top of the file and from `writes`."""
     written = file.intents[index]
     shared: ManifestFile | IntentFile = file if _is_short(document, index) else written
@@ -175,7 +175,7 @@ def _repeated(document: Document, file: ManifestFile) -> list[ConfigError]:
     ]
 
 
-def _entry(document: Document, file: ManifestFile, directory: Path) -> list[ConfigError]:
+def _entry(document: Document, file: ManifestFile, *, directory: Path) -> list[ConfigError]:
     module = directory.joinpath(*file.entry.partition(":")[0].split("."))
     if module.with_suffix(".py").is_file() or (module / "__init__.py").is_file():
         return []
@@ -185,7 +185,7 @@ def _entry(document: Document, file: ManifestFile, directory: Path) -> list[Conf
 
 
 def plugin_config(
-    manifest: Manifest, raw: Mapping[str, Any], base_dir: Path, *, source: Document | None = None
+    manifest: Manifest, raw: Mapping[str, Any], *, base_dir: Path, source: Document | None = None
 ) -> dict[str, Any]:
     """Return what the plugin gets as its config: `raw`, checked by the manifest, its paths made absolute.
 
@@ -196,7 +196,9 @@ def plugin_config(
     where: KeyPath = ("plugins", manifest.name)
     document = source or Document()
     schema = Schema(manifest.config or {})
-    options = {key: _option(value, schema.properties.get(key), base_dir) for key, value in raw.items()}
+    options = {
+        key: _option(value, schema.properties.get(key), base_dir=base_dir) for key, value in raw.items()
+    }
     document.refuse(
         *(
             document.problem((*where, *problem.field.split(".")), problem.message)
@@ -208,15 +210,15 @@ def plugin_config(
     return options
 
 
-def _option(value: Any, schema: Any, base_dir: Path) -> Any:
+def _option(value: Any, schema: Any, *, base_dir: Path) -> Any:
     """Return one value of a plugin's section as its part of the JSON Schema wants it."""
     known: Mapping[str, Any] = schema if isinstance(schema, dict) else {}
     if isinstance(value, dict):
         inner = known.get("properties")
         inner = inner if isinstance(inner, dict) else {}
-        return {key: _option(item, inner.get(key), base_dir) for key, item in value.items()}
+        return {key: _option(item, inner.get(key), base_dir=base_dir) for key, item in value.items()}
     if isinstance(value, list):
-        return [_option(item, known.get("items"), base_dir) for item in value]
+        return [_option(item, known.get("items"), base_dir=base_dir) for item in value]
     if isinstance(value, str) and known.get("format") == "path":
         return str((base_dir / value).absolute())
     return converted(str(value), known) if isinstance(value, Substituted) else value

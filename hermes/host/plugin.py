@@ -80,7 +80,7 @@ class Plugin:
 def load_plugin(directory: Path, places: Places) -> Plugin:
     """Read a plugin's folder; raises ConfigError, with file and line where known, if it cannot be used."""
     manifest = load_manifest(directory)
-    secrets = _secrets(manifest, places.environment, directory)
+    secrets = _secrets(manifest, places.environment, directory=directory)
     data_dir = places.state_dir / "plugins" / manifest.name
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     safe = {name: places.environment[name] for name in _SAFE_ENVIRONMENT if name in places.environment}
@@ -89,7 +89,10 @@ def load_plugin(directory: Path, places: Places) -> Plugin:
         directory=directory,
         hash=content_hash(directory),
         config=plugin_config(
-            manifest, places.configs.get(manifest.name, {}), places.base_dir, source=places.source
+            manifest,
+            places.configs.get(manifest.name, {}),
+            base_dir=places.base_dir,
+            source=places.source,
         ),
         secrets=secrets,
         environment=safe | secrets,
@@ -113,7 +116,7 @@ def content_hash(directory: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _secrets(manifest: Manifest, environment: Mapping[str, str], directory: Path) -> dict[str, str]:
+def _secrets(manifest: Manifest, environment: Mapping[str, str], *, directory: Path) -> dict[str, str]:
     missing = [name for name in manifest.env if name not in environment]
     if missing:
         raise ConfigError(

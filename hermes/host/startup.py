@@ -13,7 +13,7 @@ PROTOCOL = 1
 _READY_WITHIN = 30.0  # seconds a plugin may take to be imported
 
 
-async def start_worker(plugin: Plugin, launch: Launch, listener: Listener) -> Worker:
+async def start_worker(plugin: Plugin, launch: Launch, *, listener: Listener) -> Worker:
     """Return a worker that is ready for calls.
 
     Raises:

@@ -75,7 +75,8 @@ class Supervisor:
         self._deadlines = watch.deadlines
         self._log = watch.log.bind(plugin=plugin.manifest.name)
         self._calls: dict[str, Call] = {}
-        self._failures = 0
+        self._crashes = 0  # in a row, with no call that succeeded between them
+        self._failed_starts = 0  # in a row
         self._lost = asyncio.Event()
         self._stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -107,7 +108,7 @@ class Supervisor:
         worker = await self._take()
         try:
             await call.on_started()
-            pending = worker.call(call.id, call.params(), call.on_progress)
+            pending = worker.call(call.id, call.params(), on_progress=call.on_progress)
         except TypeError as error:
             self.pool.give_back(worker)
             raise Raised(f"the message cannot be handed to the plugin: {error}") from error
@@ -120,21 +121,21 @@ class Supervisor:
         try:
             result = await self._deadlines.wait(pending.answer, call.timeout)
         except TimeoutError:
-            self._give_up(worker, call.id, pending)
+            self._give_up(worker, pending)
             raise TimedOut(call.timeout) from None
         except asyncio.CancelledError:
-            self._give_up(worker, call.id, pending)
+            self._give_up(worker, pending)
             raise
         else:
             failed = False
-            self._failures = 0
+            self._crashes = 0
             return result
         finally:
             if pending.left.is_set():
                 self._calls.pop(call.id, None)
             self.statistics.add(time.perf_counter() - started, failed=failed)
 
-    def on_log(self, _worker: Worker, level: str, text: str, call: str | None) -> None:
+    def on_log(self, _worker: Worker, text: str, *, level: str, call: str | None) -> None:
         """Write a plugin's line to the log, with its request_id if it belongs to a call that runs."""
         running = self._calls.get(call or "")
         ids = {"request_id": running.message.request_id} if running is not None else {}
@@ -148,7 +149,7 @@ class Supervisor:
         """Replace a worker that died; of one that was never ready, who started it hears by itself."""
         if not self.pool.remove(worker) or self._stopping:
             return
-        self._failures = 1 if time.time() - worker.since > _STABLE else self._failures + 1
+        self._crashes = 1 if time.time() - worker.since > _STABLE else self._crashes + 1
         self._log.warning("worker_exited", pid=worker.pid, reason=reason)
         self._count_restart("killed" if worker.killed else "crash")
         self._lost.set()
@@ -180,21 +181,17 @@ class Supervisor:
         return min(workers.max, max(workers.min, more))
 
     async def _start_one(self) -> None:
-        await asyncio.sleep(_BACKOFF[min(self._failures, len(_BACKOFF) - 1)])
+        await asyncio.sleep(_BACKOFF[min(max(self._crashes, self._failed_starts), len(_BACKOFF) - 1)])
         try:
             async with self._gate.enter(self.pool.demand):
-                worker = await start_worker(self.plugin, self._launch, self)
-        except (
-            CallEnded,
-            OSError,
-            TypeError,
-            ValueError,
-        ) as error:  # the last two: values no process can be given
-            self._failures += 1
+                worker = await start_worker(self.plugin, self._launch, listener=self)
+        except (CallEnded, OSError, TypeError, ValueError) as error:  # also for what no process can be given
+            self._failed_starts += 1
             self._count_restart("start")
             self._note(error)
         else:
             self.last_error = None
+            self._failed_starts = 0
             self.pool.add(worker)
             self._log.info("worker_ready", pid=worker.pid)
 
@@ -214,16 +211,16 @@ class Supervisor:
     def _count_restart(self, reason: str) -> None:
         self._metrics.worker_restarts.labels(self.plugin.manifest.name, reason).inc()
 
-    def _give_up(self, worker: Worker, call: str, pending: Pending) -> None:
+    def _give_up(self, worker: Worker, pending: Pending) -> None:
         worker.paused += 1  # until its handlers have let go, a worker that may be stuck gets nothing new
-        worker.cancel(call)
-        self._own(self._see_off(worker, call, pending.left))
+        worker.cancel(pending.call)
+        self._own(self._see_off(worker, pending))
 
-    async def _see_off(self, worker: Worker, call: str, left: asyncio.Event) -> None:
+    async def _see_off(self, worker: Worker, pending: Pending) -> None:
         """Wait for a handler that was told to stop; a worker that does not let go of it is killed."""
         try:
             async with asyncio.timeout(_GRACE):
-                await left.wait()
+                await pending.left.wait()
         except TimeoutError:
             self._log.warning("worker_stuck", pid=worker.pid)
             worker.kill()
@@ -231,7 +228,7 @@ class Supervisor:
             worker.paused -= 1
             self.pool.assign()
         finally:
-            self._calls.pop(call, None)
+            self._calls.pop(pending.call, None)
 
     def _own(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

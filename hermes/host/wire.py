@@ -72,7 +72,7 @@ def answered_id(head: bytes, tail: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-def request(request_id: int, method: str, params: Any) -> bytes:
+def request(request_id: int, method: str, *, params: Any) -> bytes:
     """Return a request of JSON-RPC as one line."""
     frame = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
     return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)

@@ -37,8 +37,8 @@ class Launch:
 class Listener(Protocol):
     """Who is told what a worker does; all are called on the event loop and must not block."""
 
-    def on_log(self, worker: Worker, level: str, text: str, call: str | None) -> None:
-        """Take a line that the plugin logged, printed or wrote to stderr."""
+    def on_log(self, worker: Worker, text: str, *, level: str, call: str | None) -> None:
+        """Take a line that the plugin logged, printed or wrote to stderr; `call` is None if it belongs to none."""
 
     def on_idle(self, worker: Worker) -> None:
         """A call has left the worker: it has room again."""
@@ -49,13 +49,13 @@ class Listener(Protocol):
 
 @dataclass(slots=True)
 class Pending:
-    """A request that the worker has not answered.
+    """A request that the worker has not answered; `call` is empty if it is no call.
 
     Its future may be given up before the answer comes; `left` is set when it came, or never will.
     """
 
     answer: asyncio.Future[Any]
-    call: str | None = None
+    call: str = ""
     on_progress: Callable[[str, float | None], None] | None = None
     left: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -100,30 +100,30 @@ class Worker(asyncio.SubprocessProtocol):
         )
         return worker
 
-    def request(self, method: str, params: Any, pending: Pending | None = None) -> asyncio.Future[Any]:
+    def request(self, method: str, params: Any, *, pending: Pending | None = None) -> asyncio.Future[Any]:
         """Send a request and return the future of its result or a `CallEnded`; TypeError if it has no JSON form."""
         pending = pending or Pending(self._loop.create_future())
         if self.exited.is_set():
             pending.left.set()
             pending.answer.set_exception(Crashed("the worker is gone"))
             return pending.answer
-        frame = wire.request(self._last_id + 1, method, params)
+        frame = wire.request(self._last_id + 1, method, params=params)
         self._last_id += 1
         self._pending[self._last_id] = pending
-        if pending.call is not None:
+        if pending.call:
             self._streams.calls[pending.call] = pending
         self._write(frame)
         return pending.answer
 
     def call(
-        self, call: str, params: Mapping[str, Any], on_progress: Callable[[str, float | None], None]
+        self, call: str, params: Mapping[str, Any], *, on_progress: Callable[[str, float | None], None]
     ) -> Pending:
         """Run the handler; the slot it takes is given back by `on_idle`, whoever still waits by then.
 
         Raises TypeError, and takes no slot, if `params` have no JSON form.
         """
         pending = Pending(self._loop.create_future(), call, on_progress)
-        self.request("handle", params, pending)
+        self.request("handle", params, pending=pending)
         return pending
 
     def cancel(self, call: str) -> None:
@@ -203,7 +203,7 @@ class Worker(asyncio.SubprocessProtocol):
             reason += f": {self._streams.last_error}"
         self.exited.set()
         for request_id in list(self._pending):
-            self._settle(request_id, None, Crashed(reason))
+            self._settle(request_id, failure=Crashed(reason))
         self._transport.close()
         self._listener.on_exit(self, reason)
 
@@ -213,7 +213,7 @@ class Worker(asyncio.SubprocessProtocol):
         text = _TOO_LONG if isinstance(line, wire.Oversized) else line.decode("utf-8", "replace")
         if text.strip():
             self._streams.last_error = text.strip()[:300]
-            self._listener.on_log(self, "info", text, None)
+            self._listener.on_log(self, text, level="info", call=None)
 
     def _on_line(self, line: bytes | wire.Oversized) -> None:
         if isinstance(line, wire.Oversized):
@@ -239,7 +239,7 @@ class Worker(asyncio.SubprocessProtocol):
     def _on_answer(self, frame: dict[str, Any]) -> None:
         error = frame.get("error")
         if error is None:
-            self._settle(frame.get("id"), frame.get("result"), None)
+            self._settle(frame.get("id"), frame.get("result"))
             return
         error = error if isinstance(error, dict) else {}
         if error.get("code") == _CANCELLED:
@@ -248,35 +248,35 @@ class Worker(asyncio.SubprocessProtocol):
             reason = str(error.get("message") or "the worker gave an error without a message")
         failure = Raised(reason[:1000])
         failure.where = error.get("data") if isinstance(error.get("data"), dict) else None
-        self._settle(frame.get("id"), None, failure)
+        self._settle(frame.get("id"), failure=failure)
 
     def _on_unreadable(self, line: bytes, reason: str) -> None:
         """End the call whose answer is nested too deeply or holds a number beyond all bounds."""
         request_id = wire.answered_id(line, line)
         if request_id in self._pending:
-            self._settle(request_id, None, Raised(f"the result cannot be read: {reason}"))
+            self._settle(request_id, failure=Raised(f"the result cannot be read: {reason}"))
         else:
             text = "not a frame: " + line[:200].decode("utf-8", "replace")
-            self._listener.on_log(self, "warning", text, None)
+            self._listener.on_log(self, text, level="warning", call=None)
 
     def _on_oversized(self, frame: wire.Oversized) -> None:
         if frame.request_id in self._pending:
-            self._settle(frame.request_id, None, ResultTooLarge("the answer was over the frame limit"))
+            self._settle(frame.request_id, failure=ResultTooLarge("the answer was over the frame limit"))
         else:
-            self._listener.on_log(self, "warning", "a frame over the limit was dropped", None)
+            self._listener.on_log(self, "a frame over the limit was dropped", level="warning", call=None)
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
         call = str(params.get("call", "")) or None
         text = str(params.get("text", ""))
         if method == "log":
-            self._listener.on_log(self, str(params.get("level", "info")), text, call)
+            self._listener.on_log(self, text, level=str(params.get("level", "info")), call=call)
         elif method == "progress" and call in self._streams.calls:
             on_progress = self._streams.calls[call].on_progress
             percent = params.get("percent")
             if on_progress is not None:
                 on_progress(text, percent if isinstance(percent, int | float) else None)
 
-    def _settle(self, request_id: Any, result: Any, failure: Exception | None) -> None:
+    def _settle(self, request_id: Any, result: Any = None, *, failure: Exception | None = None) -> None:
         pending = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
         if pending is None:
             return
@@ -286,7 +286,7 @@ class Worker(asyncio.SubprocessProtocol):
                 pending.answer.set_result(result)
             else:
                 pending.answer.set_exception(failure)
-        if pending.call is not None:
+        if pending.call:
             self._streams.calls.pop(pending.call, None)
             self.busy -= 1
             self._listener.on_idle(self)

@@ -34,7 +34,7 @@ class Writer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, columns: str, on_commit: Callable[[float, int], None]
+        self, connection: sqlite3.Connection, columns: str, *, on_commit: Callable[[float, int], None]
     ) -> None:
         self._connection = connection
         self._columns = columns
@@ -90,17 +90,18 @@ class Writer:
             self._busy = True
             self._groups.put(group)
 
-    def _settle(self, group: Sequence[_Put], taken: dict[int, Entry], error: Exception | None) -> None:
+    def _settle(self, group: Sequence[_Put], outcome: dict[int, Entry] | Exception) -> None:
+        """Tell who waits for a group what came of it: the older entries in the way of its own, or why it failed."""
         self._busy = False
         self._hand_over()
-        self.trouble = None if error is None else f"the journal cannot be written: {error}"
+        self.trouble = f"the journal cannot be written: {outcome}" if isinstance(outcome, Exception) else None
         for put in group:
             if put.done.done():
                 continue
-            if error is not None:
+            if isinstance(outcome, Exception):
                 put.done.set_exception(JournalError(str(self.trouble)))
             else:
-                put.done.set_result(None if put.entry is None else taken.get(put.entry.id))
+                put.done.set_result(None if put.entry is None else outcome.get(put.entry.id))
         if not self._busy:
             self._idle.set()
 
@@ -108,15 +109,15 @@ class Writer:
 
     def _run(self) -> None:
         while (group := self._groups.get()) is not None:
-            error, taken = None, dict[int, Entry]()
+            outcome: dict[int, Entry] | Exception
             started = time.perf_counter()
             try:
-                taken = self._commit(group)
+                outcome = self._commit(group)
             except Exception as problem:  # noqa: BLE001 - the thread's wall: who waits would wait for ever
-                error = problem
+                outcome = problem
             else:
                 self._on_commit(time.perf_counter() - started, len(group))
-            self._loop.call_soon_threadsafe(self._settle, group, taken, error)
+            self._loop.call_soon_threadsafe(self._settle, group, outcome)
         self._connection.close()
 
     def _commit(self, group: Sequence[_Put]) -> dict[int, Entry]:

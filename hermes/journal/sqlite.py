@@ -72,7 +72,7 @@ class SqliteJournal:
                 f"the journal {self._file} cannot be opened: {error}; see docs/operations.md"
             ) from error
         self._reader = _Reader(reader)
-        self._writer = Writer(connection, _COLUMNS, self._on_commit)
+        self._writer = Writer(connection, _COLUMNS, on_commit=self._on_commit)
         self._writer.start()
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class SqliteJournal:
     async def find(self, request_id: str, *, owner: str | None) -> Entry | None:
         """Return an entry, the newest of that id if the owner does not matter."""
         conditions = {"request_id": request_id} | ({} if owner is None else {"owner": owner})
-        found = await self._fetch(conditions, "id DESC", 1)
+        found = await self._fetch(conditions, order="id DESC", limit=1)
         return found[0] if found else None
 
     async def select(self, query: Query) -> Sequence[Entry]:
@@ -114,11 +114,11 @@ class SqliteJournal:
         conditions: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         if query.before is not None:
             conditions["id <"] = query.before
-        return await self._fetch(conditions, "id DESC", query.limit)
+        return await self._fetch(conditions, order="id DESC", limit=query.limit)
 
     async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
         """Return entries that have not ended, oldest first."""
-        return await self._fetch({"id >": after, "finished_at IS": None}, "id", limit)
+        return await self._fetch({"id >": after, "finished_at IS": None}, order="id", limit=limit)
 
     async def trouble(self) -> str | None:
         """Return why the file cannot be written, None if it can; after a failed commit one that changes nothing is tried."""
@@ -138,7 +138,7 @@ class SqliteJournal:
             raise JournalError("the journal is not open")
         return self._writer
 
-    async def _fetch(self, conditions: dict[str, Any], order: str, limit: int) -> list[Entry]:
+    async def _fetch(self, conditions: dict[str, Any], *, order: str, limit: int) -> list[Entry]:
         where = " AND ".join(f"{name} ?" if " " in name else f"{name} = ?" for name in conditions) or "1"
         sql = f"SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - names are ours
         if self._reader is None:

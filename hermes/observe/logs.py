@@ -93,8 +93,8 @@ class EventLines:
         self._enabled = enabled
         self._clock = _Clock()
 
-    def write(self, event: str, at: float, members: bytes) -> None:
-        """Write one line; `at` is the event's time in Unix seconds, `members` what else it holds, in JSON."""
+    def write(self, event: str, members: bytes, *, at: float) -> None:
+        """Write one line; `members` is what it holds beside, in JSON, `at` the event's time in Unix seconds."""
         if self._enabled:
             line = b'{"event":"%b",%b,"level":"info","time":"%b"}\n'
             self._sink.msg(line % (event.encode(), members, self._clock.iso(at).encode()))

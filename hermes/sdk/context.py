@@ -45,7 +45,7 @@ class WireHandler(logging.Handler):
         except Exception:  # noqa: BLE001 - the logging module's own contract for a bad record
             self.handleError(record)
             return
-        send_log(self._wire, _LEVELS.get(record.levelname, "info"), text)
+        send_log(self._wire, text, level=_LEVELS.get(record.levelname, "info"))
 
 
 class PrintedLines(io.TextIOBase):
@@ -77,7 +77,7 @@ class PrintedLines(io.TextIOBase):
             self._begun[call] = rest
         for line in lines:
             if line.strip():
-                send_log(self._wire, "info", line)
+                send_log(self._wire, line, level="info")
         return len(text)
 
     def finish(self) -> None:
@@ -86,15 +86,15 @@ class PrintedLines(io.TextIOBase):
             self.write("\n")
 
 
-def send_log(wire: Wire, level: str, text: str) -> None:
+def send_log(wire: Wire, text: str, *, level: str) -> None:
     """Send one log line, marked with the call it belongs to."""
     params = {"level": level, "text": text}
     call = current_call.get()
     wire.notify("log", params if call is None else params | {"call": call})
 
 
-def build_context(wire: Wire, setup: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """Return the `context` of one call from the worker's initialisation and the call's parameters."""
+def build_context(wire: Wire, params: dict[str, Any], *, setup: dict[str, Any]) -> dict[str, Any]:
+    """Return the `context` of one call from the call's parameters and those of the worker's initialisation."""
     given = params.get("context") or {}
     message = params.get("message") or {}
     deadline_ms = given.get("deadline_ms")

@@ -130,7 +130,7 @@ async def run(
         }
         transcript = _Transcript()
         params = json.loads(encode(_params(payload, call)))
-        context = build_context(transcript, setup, params) | {"log": _log(transcript)}
+        context = build_context(transcript, params, setup=setup) | {"log": _log(transcript)}
         async with asyncio.timeout(call.timeout):
             result = await handle(params["message"], context)
     return _outcome(json.loads(encode({"result": result}))["result"], transcript)

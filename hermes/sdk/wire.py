@@ -52,11 +52,11 @@ class Wire:
         try:
             frame = encode({"jsonrpc": "2.0", "id": request_id, "result": result})
         except (TypeError, ValueError, RecursionError) as error:
-            self.fail(request_id, NOT_JSON, f"the result cannot be written as JSON: {error}")
+            self.fail(request_id, f"the result cannot be written as JSON: {error}", code=NOT_JSON)
         else:
             self._write(frame)
 
-    def fail(self, request_id: Any, code: int, message: str, data: Any = None) -> None:
+    def fail(self, request_id: Any, message: str, *, code: int, data: Any = None) -> None:
         """Answer a request with an error of JSON-RPC."""
         error = {"code": code, "message": message} | ({} if data is None else {"data": data})
         self.send({"jsonrpc": "2.0", "id": request_id, "error": error})
@@ -82,7 +82,7 @@ class Wire:
         try:
             frame = json.loads(line)
         except ValueError:
-            self.fail(None, PARSE_ERROR, "the frame is not JSON")
+            self.fail(None, "the frame is not JSON", code=PARSE_ERROR)
             return
         if isinstance(frame, dict):
             accept(frame)

@@ -53,7 +53,7 @@ class Worker:
         if method is not None:
             method(frame.get("id"), params if isinstance(params, dict) else {})
         elif name is not None and frame.get("id") is not None:
-            self._wire.fail(frame["id"], METHOD_NOT_FOUND, f"no method {name!r}")
+            self._wire.fail(frame["id"], f"no method {name!r}", code=METHOD_NOT_FOUND)
 
     def _initialize(self, request_id: Any, params: dict[str, Any]) -> None:
         self._setup = params
@@ -61,45 +61,49 @@ class Worker:
         try:
             self._handler = load_handler(entry)
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit too
-            self._wire.fail(request_id, PLUGIN_FAILED, describe(error), locate(error, Path.cwd()))
+            self._fail(request_id, error)
         else:
             self._wire.reply(request_id, {"protocol": PROTOCOL})
 
     def _handle(self, request_id: Any, params: dict[str, Any]) -> None:
         if self._handler is None:
-            self._wire.fail(request_id, PLUGIN_FAILED, "handle came before a successful initialize")
+            self._wire.fail(request_id, "handle came before a successful initialize", code=PLUGIN_FAILED)
             return
         call = params.get("call")
         if not isinstance(call, str) or not isinstance(params.get("message"), dict):
-            self._wire.fail(request_id, INVALID_PARAMS, "handle needs call, a string, and message, an object")
+            reason = "handle needs call, a string, and message, an object"
+            self._wire.fail(request_id, reason, code=INVALID_PARAMS)
             return
 
         def on_done(task: asyncio.Task[None]) -> None:
             self._calls.pop(call, None)
             if task.cancelled():  # before its first step: it had no way to answer
-                self._wire.fail(request_id, CANCELLED, "cancelled")
+                self._wire.fail(request_id, "cancelled", code=CANCELLED)
 
-        self._calls[call] = self._loop.create_task(self._run(self._handler, request_id, params))
+        self._calls[call] = self._loop.create_task(self._run(request_id, params, handler=self._handler))
         self._calls[call].add_done_callback(on_done)
 
-    async def _run(self, handler: Handler, request_id: Any, params: dict[str, Any]) -> None:
+    async def _run(self, request_id: Any, params: dict[str, Any], *, handler: Handler) -> None:
         current_call.set(params["call"])
         try:
             result = await self._result(handler, params)
         except asyncio.CancelledError:
-            self._wire.fail(request_id, CANCELLED, "cancelled")
+            self._wire.fail(request_id, "cancelled", code=CANCELLED)
         except BaseException as error:  # SystemExit too: it would end the calls of others
             logging.getLogger("plugin").exception("the handler raised")
-            self._wire.fail(request_id, PLUGIN_FAILED, describe(error), locate(error, Path.cwd()))
+            self._fail(request_id, error)
         else:
             self._wire.reply(request_id, result)
 
     async def _result(self, handler: Handler, params: dict[str, Any]) -> Any:
-        context = build_context(self._wire, self._setup, params)
+        context = build_context(self._wire, params, setup=self._setup)
         try:
             return await handler(params["message"], context)
         finally:
             self._printed.finish()
+
+    def _fail(self, request_id: Any, error: BaseException) -> None:
+        self._wire.fail(request_id, describe(error), code=PLUGIN_FAILED, data=locate(error, Path.cwd()))
 
     def _cancel(self, _request_id: Any, params: dict[str, Any]) -> None:
         task = self._calls.get(params.get("call", ""))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,35 +24,25 @@ from tests.support.logbook import Logbook
 from tests.support.messages import a_message, a_record
 
 MEMBERS = {
-    *(
-        "request_id",
-        "session_id",
-        "status",
-        "message",
-        "principal",
-        "decision",
-        "plugin",
-        "envelope",
-        "digest",
-    ),
-    *(
-        "attempts",
-        "parent",
-        "resumes",
-        "retry_of",
-        "confirmation",
-        "metadata",
-        "received_at",
-        "finished_at",
-        "links",
-    ),
+    "request_id",
+    "session_id",
+    "status",
+    "message",
+    "principal",
+    "decision",
+    "plugin",
+    "envelope",
+    "digest",
+    "attempts",
+    "parent",
+    "resumes",
+    "retry_of",
+    "confirmation",
+    "metadata",
+    "received_at",
+    "finished_at",
+    "links",
 }
-
-
-@pytest.fixture
-def book() -> Iterator[Logbook]:
-    with Logbook() as book:
-        yield book
 
 
 def a_live(record: Record, book: Logbook) -> Live:
@@ -187,10 +176,11 @@ async def test_the_story_that_is_replayed_is_the_one_that_was_told(
 
 async def test_replayed_events_have_the_ids_that_they_were_told_with(book: Logbook) -> None:
     live = a_live(a_record(), book)
-    live.story.tell("TASK_RECEIVED")
-    live.story.tell("TOOL_STARTED", attempt=1)
+    for _ in range(20):
+        live.story.tell("TOOL_STARTED", attempt=1)
     entry = ended(live, ResultEnvelope(1))
-    assert list(replay(entry, after=0))[:-1] == [frame_of(one) for one in live.story.told][:-1]
+    told = [frame_of(one).split(b"\n")[0] for one in live.story.told]
+    assert [frame.split(b"\n")[0] for frame in replay(entry, after=0)][:-1] == told[:-1]
 
 
 def test_the_end_of_a_message_is_not_shown_before_it_is_safe(book: Logbook) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +11,6 @@ from hermes.dispatch.story import Story, frame_of
 from tests.support.bench import eventually
 from tests.support.logbook import Logbook
 from tests.support.messages import a_message
-
-
-@pytest.fixture
-def book() -> Iterator[Logbook]:
-    with Logbook() as book:
-        yield book
 
 
 @pytest.fixture

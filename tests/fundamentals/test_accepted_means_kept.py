@@ -107,5 +107,7 @@ def test_a_message_whose_tool_is_gone_after_the_restart_ends_too(
     (tmp_path / "plugins" / "gate").unlink()
     again = start_daemon()
     ends = [again.story(one)[-1].data["envelope"] for one in (read, write)]
-    assert [end["error"]["code"] for end in ends] == ["interrupted", "interrupted"], "nobody knows any more what it did"
+    assert [end["error"]["code"] for end in ends] == ["interrupted", "interrupted"], (
+        "nobody knows any more what it did"
+    )
     assert all("may have taken effect" in end["warning"] for end in ends)

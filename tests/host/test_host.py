@@ -24,7 +24,7 @@ SHOW_ENVIRONMENT = (
 async def test_a_call_runs_in_a_process_of_its_own_and_returns_what_the_handler_returned(
     bench: Bench,
 ) -> None:
-    pid = await bench.begin(
+    pid = await bench.begin_plugin(
         "import os\nasync def handle(message, context):\n    return os.getpid(), message['payload']\n"
     )
     assert pid != os.getpid()
@@ -56,7 +56,7 @@ async def handle(message, context):
     note.write_text(note.read_text() + "x" if note.exists() else "x")
     return str(note), note.read_text()
 """
-    await bench.begin(code)
+    await bench.begin_plugin(code)
     file = str(bench.data("p") / "note")
     assert [await bench.run("p") for _ in range(2)] == [[file, "x"], [file, "xx"]]
     assert mode(bench.data("p")) == 0o700
@@ -151,7 +151,7 @@ async def test_the_host_can_be_told_to_refuse_a_plugin(bench: Bench) -> None:
 
     bench.write("bad", OBEY)
     bench.write("good", OBEY)
-    host = bench.load(check=check)
+    host = bench.load(check)
     assert [row["state"] for row in host.describe()] == ["failed", "ready"]
     error = host.plugin("bad")["last_error"]
     assert (error.message, error.file, error.line) == ("intents[0]: 没有关键词", "manifest.json", 4)
@@ -256,7 +256,7 @@ def test_workers_do_not_outlive_a_host_that_was_killed_even_in_a_busy_loop(
 
 
 async def test_when_the_host_stops_a_worker_has_left_even_if_it_runs_something(bench: Bench) -> None:
-    pid = await bench.begin()
+    pid = await bench.begin_plugin()
     run = bench.run("p", {"do": "sleep"})
     await eventually((bench.data("p") / "began").exists)
     await bench.stop()

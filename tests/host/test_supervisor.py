@@ -18,7 +18,7 @@ async def test_a_call_waits_for_its_worker_to_start(bench: Bench) -> None:
 
 
 async def test_no_more_calls_run_than_the_manifest_allows_and_they_start_in_order(bench: Bench) -> None:
-    await bench.begin(HOLD, concurrency=2)
+    await bench.begin_plugin(HOLD, concurrency=2)
     runs = [bench.run("p", request_id=f"r{number}") for number in range(5)]
     await eventually((bench.data("p") / "began r1").exists)
     row = bench.plugin("p")
@@ -34,7 +34,7 @@ async def test_no_more_calls_run_than_the_manifest_allows_and_they_start_in_orde
 
 
 async def test_more_workers_are_started_while_calls_wait(bench: Bench) -> None:
-    await bench.begin(HOLD, concurrency=1, workers={"min": 1, "max": 2})
+    await bench.begin_plugin(HOLD, concurrency=1, workers={"min": 1, "max": 2})
     runs = [bench.run("p") for _ in range(3)]
     await asyncio.gather(*(run.started.wait() for run in runs[:2]))
     assert len(bench.plugin("p")["workers"]) == 2
@@ -65,7 +65,7 @@ async def test_a_call_that_waits_too_long_for_a_place_is_unavailable(bench: Benc
 
 
 async def test_who_gives_up_while_waiting_or_starting_keeps_no_place(bench: Bench) -> None:
-    await bench.begin(HOLD, concurrency=1)
+    await bench.begin_plugin(HOLD, concurrency=1)
     held = asyncio.Event()
     starting = bench.run("p", held=held)
     await starting.started.wait()
@@ -82,7 +82,7 @@ async def test_who_gives_up_while_waiting_or_starting_keeps_no_place(bench: Benc
 
 
 async def test_calls_and_failures_are_counted_and_timed(bench: Bench) -> None:
-    await bench.begin("async def handle(message, context):\n    assert not message['payload']\n")
+    await bench.begin_plugin("async def handle(message, context):\n    assert not message['payload']\n")
     row = bench.plugin("p")
     assert (row["calls"], row["failures"], row["p50_ms"], row["p95_ms"]) == (0, 0, None, None)
     await bench.run("p")
@@ -108,7 +108,7 @@ async def handle(message, context):
     finally:
         context["log"].warning("the end")
 """
-    await bench.begin(code)
+    await bench.begin_plugin(code)
     with pytest.raises(TimedOut):
         await bench.run("p", {"seconds": 600}, request_id="r-log", timeout=0.2)
     lines = await eventually(lambda: bench.book.lines(event="plugin_log", text="the end"))
@@ -129,14 +129,14 @@ async def handle(message, context):
     for number in range(100):
         await context["progress"](f"步骤 {number}", number)
 """
-    await bench.begin(code)
+    await bench.begin_plugin(code)
     run = bench.run("p")
     await run
     assert run.progress == [(f"步骤 {number}", number) for number in range(100)]
 
 
 async def test_stopping_turns_away_who_waits_and_ends_every_worker_even_a_stuck_one(bench: Bench) -> None:
-    pid = await bench.begin(concurrency=1)
+    pid = await bench.begin_plugin(concurrency=1)
     stuck = bench.run("p", BLOCK)
     await eventually((bench.data("p") / "began").exists)
     waiting = bench.run("p")

@@ -27,7 +27,7 @@ from tests.support.bench import (
 
 
 async def test_a_payload_that_cannot_be_written_fails_its_call_and_keeps_no_place(bench: Bench) -> None:
-    await bench.begin(concurrency=1)
+    await bench.begin_plugin(concurrency=1)
     nested: dict[str, Any] = {}
     for _ in range(300):
         nested = {"a": nested}
@@ -38,7 +38,7 @@ async def test_a_payload_that_cannot_be_written_fails_its_call_and_keeps_no_plac
 
 
 async def test_a_call_that_takes_too_long_is_cancelled_and_its_worker_goes_on(bench: Bench) -> None:
-    pid = await bench.begin()
+    pid = await bench.begin_plugin()
     with pytest.raises(TimedOut, match=r"no answer within 0\.1 s") as timed_out:
         await bench.run("p", SLEEP, timeout=0.1)
     assert timed_out.value.seconds == 0.1
@@ -47,7 +47,7 @@ async def test_a_call_that_takes_too_long_is_cancelled_and_its_worker_goes_on(be
 
 
 async def test_while_a_handler_has_not_let_go_its_worker_gets_nothing_new(bench: Bench) -> None:
-    pid = await bench.begin(concurrency=4)
+    pid = await bench.begin_plugin(concurrency=4)
     untidy = [bench.run("p", TIDY, timeout=0.1), bench.run("p", TIDY)]
     with pytest.raises(TimedOut):
         await untidy[0]
@@ -88,7 +88,7 @@ async def test_workers_that_do_not_let_go_are_killed_and_replaced_and_nobody_els
 
 
 async def test_cancelling_the_caller_cancels_the_handler(bench: Bench) -> None:
-    pid = await bench.begin(concurrency=1)
+    pid = await bench.begin_plugin(concurrency=1)
     run = bench.run("p", SLEEP)
     await eventually((bench.data("p") / "began").exists)
     run.task.cancel()
@@ -100,7 +100,7 @@ async def test_cancelling_the_caller_cancels_the_handler(bench: Bench) -> None:
 async def test_a_crash_fails_its_calls_with_the_last_line_of_stderr_and_the_worker_is_replaced(
     bench: Bench,
 ) -> None:
-    pid = await bench.begin()
+    pid = await bench.begin_plugin()
     beside = bench.run("p", SLEEP)
     await beside.started.wait()
     reason = "the worker ended with exit code 9: 致命错误: no memory"
@@ -115,7 +115,7 @@ async def test_a_crash_fails_its_calls_with_the_last_line_of_stderr_and_the_work
 
 
 async def test_those_who_wait_keep_their_order_when_the_worker_dies(bench: Bench) -> None:
-    pid = await bench.begin(HOLD, concurrency=1)
+    pid = await bench.begin_plugin(HOLD, concurrency=1)
     runs = [bench.run("p", request_id=f"r{number}") for number in range(4)]
     await eventually((bench.data("p") / "began r0").exists)
     os.kill(pid, signal.SIGKILL)
@@ -129,7 +129,7 @@ async def test_those_who_wait_keep_their_order_when_the_worker_dies(bench: Bench
 
 
 async def test_a_plugin_that_crashes_again_and_again_is_started_again_and_again(bench: Bench) -> None:
-    await bench.begin()
+    await bench.begin_plugin()
     for _ in range(3):
         with pytest.raises(Crashed):
             await bench.run("p", CRASH)
@@ -181,3 +181,21 @@ async def test_an_answer_that_is_too_large_fails_its_call_alone(bench: Bench) ->
         await large
     assert await small == "x" * 10
     assert await bench.worker("p") == pid
+
+
+async def test_a_worker_more_that_cannot_start_is_tried_ever_more_rarely_while_calls_succeed(
+    bench: Bench,
+) -> None:
+    code = """
+import asyncio
+
+async def handle(message, context):
+    await asyncio.sleep(0.02)
+"""
+    folder = bench.write("p", code, concurrency=1, workers={"min": 1, "max": 2})
+    bench.start()
+    await bench.worker("p")
+    write(folder / "plugin.py", "raise RuntimeError('spoiled')\n")
+    await asyncio.gather(*(bench.run("p") for _ in range(60)))
+    assert 1 <= len(bench.book.lines(event="plugin_not_started")) <= 6
+    assert bench.plugin("p")["state"] == "ready"

@@ -116,7 +116,10 @@ def test_a_frame_of_just_the_limit_passes() -> None:
 def test_frames_are_one_line_of_json_rpc_whatever_the_text_holds() -> None:
     params = {"text": "第一行\n第二行 🚀\u2028", "nothing": None}
     written = [
-        (request(3, "handle", params), {"jsonrpc": "2.0", "id": 3, "method": "handle", "params": params}),
+        (
+            request(3, "handle", params=params),
+            {"jsonrpc": "2.0", "id": 3, "method": "handle", "params": params},
+        ),
         (notification("cancel", params), {"jsonrpc": "2.0", "method": "cancel", "params": params}),
     ]
     for line, frame in written:

@@ -273,7 +273,7 @@ async def test_no_descriptor_is_left_when_workers_have_ended(employer: Employer)
 async def test_what_has_no_json_form_is_not_sent_and_leaves_nothing_behind(employer: Employer) -> None:
     worker = await employer.hire(ECHO)
     with pytest.raises(TypeError):
-        worker.call("c1", {"call": object()}, lambda _text, _percent: None)
+        worker.call("c1", {"call": object()}, on_progress=lambda _text, _percent: None)
     with pytest.raises(TypeError):
         worker.request("any", object())
     assert await worker.request("any", "fine") == "fine"

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from hermes.errors import JournalError, StartError
 from hermes.journal.base import Query
 from hermes.journal.sqlite import SqliteJournal
+from tests.support.disk import no_room
 from tests.support.entries import ended, entry
 
 
@@ -104,6 +103,7 @@ WRITE_WITHOUT_END = """
 import asyncio, sys
 from pathlib import Path
 from hermes.journal.sqlite import SqliteJournal
+from tests.support.disk import no_room
 from tests.support.entries import ended, entry
 
 async def write(journal):
@@ -152,18 +152,6 @@ async def test_invariant_what_was_acknowledged_survives_the_death_of_the_process
     newest = (await journal.select(Query(limit=1)))[0]
     assert journal.next_id() > newest.id
     await journal.close()
-
-
-@contextmanager
-def no_room(folder: Path) -> Iterator[None]:
-    """Let no file grow any more beyond the largest in `folder`, as if the disk were full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    largest = max(file.stat().st_size for file in folder.iterdir())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 async def test_a_full_disk_fails_what_it_hits_and_is_forgotten_once_there_is_room(

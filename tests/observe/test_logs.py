@@ -57,7 +57,7 @@ def test_only_lines_of_the_chosen_level_and_above_are_written(level: str, shown:
     with Logbook(level) as book:
         for name in ("debug", "info", "warning", "error"):
             getattr(book.log, name)("something")
-        book.logs.events.write("TASK_RECEIVED", 0.0, b'"request_id":"r1"')
+        book.logs.events.write("TASK_RECEIVED", b'"request_id":"r1"', at=0.0)
         lines = book.lines()
     assert [line["level"] for line in lines if line["event"] == "something"] == shown
     assert any(line["event"] == "TASK_RECEIVED" for line in lines) == ("info" in shown)
@@ -66,7 +66,9 @@ def test_only_lines_of_the_chosen_level_and_above_are_written(level: str, shown:
 def test_the_line_of_an_event_looks_like_any_other() -> None:
     with Logbook() as book:
         at = datetime(2026, 11, 30, 9, 5, 7, 250_000, tzinfo=UTC)
-        book.logs.events.write("TOOL_STARTED", at.timestamp(), '"request_id":"r1","plugin":"天气"'.encode())
+        book.logs.events.write(
+            "TOOL_STARTED", '"request_id":"r1","plugin":"天气"'.encode(), at=at.timestamp()
+        )
         (line,) = book.lines()
     assert line == {
         "event": "TOOL_STARTED",
@@ -81,7 +83,7 @@ def test_times_of_events_are_exact_before_and_after_a_full_second() -> None:
     stream = io.BytesIO()
     events = EventLines(LineSink(stream), enabled=True)
     for at in (0.0, 0.999999, 1.0, 1_700_000_000.5, 1_700_000_000.000001, 1_700_000_001.0):
-        events.write("PROGRESS", at, b'"seq":1')
+        events.write("PROGRESS", b'"seq":1', at=at)
     times = [json.loads(line)["time"] for line in stream.getvalue().splitlines()]
     assert times == [
         "1970-01-01T00:00:00.000000Z",

@@ -253,4 +253,4 @@ def test_a_project_that_is_no_path_is_refused_by_the_manifest(project: str | int
 def test_the_plugin_loads_without_any_setting_or_variable(tmp_path: Path) -> None:
     manifest = load_manifest(FOLDER)
     assert manifest.env == ()
-    assert plugin_config(manifest, {}, tmp_path) == {}
+    assert plugin_config(manifest, {}, base_dir=tmp_path) == {}

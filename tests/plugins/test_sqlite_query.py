@@ -292,6 +292,6 @@ def test_the_statement_is_found_in_the_sentence(text: str, sql: str | None) -> N
 
 def test_the_path_of_the_database_is_resolved_beside_hermes_yaml(tmp_path: Path) -> None:
     raw: Mapping[str, Any] = {"database": "data/app.db", "max_rows": 5, "timeout": 2.5}
-    config = plugin_config(load_manifest(FOLDER), raw, tmp_path)
+    config = plugin_config(load_manifest(FOLDER), raw, base_dir=tmp_path)
     assert config["database"] == str(tmp_path / "data" / "app.db")
-    assert plugin_config(load_manifest(FOLDER), {}, tmp_path) == {}
+    assert plugin_config(load_manifest(FOLDER), {}, base_dir=tmp_path) == {}

@@ -89,5 +89,5 @@ async def test_the_digest_names_only_fields_that_are_there(proc: Path) -> None:
 
 
 def test_the_place_of_proc_is_resolved_beside_hermes_yaml(tmp_path: Path) -> None:
-    config = plugin_config(load_manifest(FOLDER), {"proc_dir": "host/proc"}, tmp_path)
+    config = plugin_config(load_manifest(FOLDER), {"proc_dir": "host/proc"}, base_dir=tmp_path)
     assert config == {"proc_dir": str(tmp_path / "host" / "proc")}

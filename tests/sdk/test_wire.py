@@ -83,8 +83,8 @@ def test_json_that_is_no_object_is_ignored(ends: Ends) -> None:
 
 def test_requests_are_answered_by_their_id(ends: Ends) -> None:
     ends.wire.reply("w1", {"data": ["一", None, 1.5]})
-    ends.wire.fail(2, METHOD_NOT_FOUND, "没有")
-    ends.wire.fail(3, -32000, "no", {"file": "plugin.py", "line": 7})
+    ends.wire.fail(2, "没有", code=METHOD_NOT_FOUND)
+    ends.wire.fail(3, "no", code=-32000, data={"file": "plugin.py", "line": 7})
     ends.wire.notify("progress", {"call": "c1", "text": "正在想"})
     assert ends.sent() == [
         {"jsonrpc": "2.0", "id": "w1", "result": {"data": ["一", None, 1.5]}},

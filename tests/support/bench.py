@@ -131,8 +131,8 @@ class Bench:
         """Write a plugin of one intent, called like the plugin."""
         return write_plugin(self.home, name, code, **manifest)
 
-    def load(self, *, check: Callable[[Plugin], None] = lambda _plugin: None, **settings: float) -> Host:
-        """Read the plugins; `settings` are members of HostSettings."""
+    def load(self, check: Callable[[Plugin], None] = lambda _plugin: None, /, **settings: float) -> Host:
+        """Read the plugins that `check` does not refuse; `settings` are members of HostSettings."""
         chosen = {"default_timeout": 20.0, "queue_wait": 20.0, "frame_bytes": 1 << 20} | settings
         self.host = Host(
             HostSettings(chosen["default_timeout"], chosen["queue_wait"], int(chosen["frame_bytes"])),
@@ -182,7 +182,7 @@ class Bench:
         self._seen |= {worker["pid"] for worker in row["workers"]}
         return row
 
-    async def begin(self, code: str = OBEY, **manifest: Any) -> int:
+    async def begin_plugin(self, code: str = OBEY, **manifest: Any) -> int:
         """Write a plugin `p`, start it, and return the pid of its worker."""
         self.write("p", code, **manifest)
         self.start()

@@ -50,7 +50,9 @@ class Employer:
         told: list[tuple[str, float | None]] = []
         worker.busy += 1  # as the pool counts the place that it gives
         return worker.call(
-            name, {"call": name, **params}, lambda text, percent: told.append((text, percent))
+            name,
+            {"call": name, **params},
+            on_progress=lambda text, percent: told.append((text, percent)),
         ), told
 
     async def dismiss(self) -> None:
@@ -61,7 +63,7 @@ class Employer:
 
     # What a worker tells.
 
-    def on_log(self, _worker: Worker, level: str, text: str, call: str | None) -> None:
+    def on_log(self, _worker: Worker, text: str, *, level: str, call: str | None) -> None:
         self.lines.append((level, text, call))
 
     def on_idle(self, _worker: Worker) -> None:

@@ -31,7 +31,7 @@ def entry(journal: Journal, **members: Any) -> Entry:
 
 def ended(accepted: Entry, **members: Any) -> Entry:
     """Return the entry at its end: succeeded, unless `members` say otherwise."""
-    finished = {
+    finished: dict[str, Any] = {
         "status": "succeeded",
         "plugin": "echo",
         "finished_at": accepted.received_at + 0.5,

@@ -1,0 +1,35 @@
+"""A pipeline with a real host, on the event loop that the daemon runs on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from tests.support.house import House
+from tests.support.logbook import Logbook
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run these tests on the daemon's own kind of loop."""
+    return {"uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture
+def book() -> Iterator[Logbook]:
+    """The log of one test."""
+    with Logbook() as book:
+        yield book
+
+
+@pytest.fixture
+async def house(tmp_path: Path, book: Logbook) -> AsyncIterator[House]:
+    """A pipeline and a host without plugins; both are stopped with the test."""
+    house = House(tmp_path, book)
+    yield house
+    await house.stop()
