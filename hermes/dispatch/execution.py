@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +14,27 @@ from hermes.dispatch.sentences import say
 from hermes.host.calls import Call
 from hermes.host.failures import CallEnded, Crashed
 from hermes.host.host import Host, Target
-from hermes.messages import PluginRef, ResultEnvelope
+from hermes.messages import Candidate, Decision, PluginRef, ResultEnvelope
 from hermes.observe.metrics import Metrics
 
 _ATTEMPTS = 3
 _ANSWER_WITHIN = 600  # seconds a question stays open
-_OPTIONS = 5
 
 
 class Execution:
-    """Decides and runs; `claim` makes it safe that a message is about to run."""
+    """Decides and runs; `claim` makes it safe that a message is about to run, `rivals` says what a question is about."""
 
     def __init__(
-        self, host: Host, *, result_bytes: int, claim: Callable[[Live], Awaitable[None]], metrics: Metrics
+        self,
+        host: Host,
+        *,
+        result_bytes: int,
+        rivals: Callable[[Decision], Sequence[Candidate]],
+        claim: Callable[[Live], Awaitable[None]],
+        metrics: Metrics,
     ) -> None:
         self._host = host
+        self._rivals = rivals
         self._result_bytes = result_bytes
         self._claim = claim
         self._ran = metrics.stage_seconds.labels("tool")
@@ -62,7 +68,7 @@ class Execution:
 
     def _question(self, live: Live) -> ResultEnvelope:
         options = []
-        for number, candidate in enumerate(live.record.decision.candidates[:_OPTIONS], 1):
+        for number, candidate in enumerate(self._rivals(live.record.decision), 1):
             target = self._host.find(candidate.intent)
             label = target.service.intent.description if target is not None else ""
             options.append({"n": number, "intent": candidate.intent, "label": label or candidate.intent})

@@ -53,7 +53,7 @@ class Intake:
         payload = record.message.payload
         text = payload.get("text")
         return Live(
-            entry_id=entry_id,
+            id=entry_id,
             fingerprint=fingerprint,
             record=record,
             locale=locale_of(text if isinstance(text, str) else None, payload, preferred=self._locale),

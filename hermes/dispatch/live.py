@@ -25,7 +25,7 @@ class Live:
     plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe.
     """
 
-    entry_id: int
+    id: int
     fingerprint: bytes | None
     record: Record
     locale: Locale
@@ -67,14 +67,40 @@ class Live:
         """Owner and request_id."""
         return self.record.principal.owner, self.record.message.request_id
 
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self.record.principal.owner
+
+    @property
+    def session_id(self) -> str:
+        """The conversation it belongs to."""
+        return self.record.message.session_id
+
+    @property
+    def status(self) -> Status:
+        """How far it may be shown to be: not ended before that is safe."""
+        if self.ending and self.written is None:
+            return "running" if self.record.attempts else "accepted"
+        return self.record.status
+
+    @property
+    def code(self) -> str | None:
+        """The code of its error: none as long as it is under way."""
+        return None
+
+    @property
+    def plugin(self) -> str | None:
+        """The plugin that runs it."""
+        return self.record.plugin.name if self.record.plugin is not None else None
+
     def to_json(self) -> bytes:
         """Return the record as it may be shown now: not its end before that is safe."""
         if self.written is not None:
             return self.written
         record = self.record
         if self.ending:
-            status: Status = "running" if record.attempts else "accepted"
-            record = replace(record, status=status, envelope=None, digest=None, finished_at=None)
+            record = replace(record, status=self.status, envelope=None, digest=None, finished_at=None)
         return write_record(record, self.fixed)
 
     def to_entry(self, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None) -> Entry:
@@ -86,7 +112,7 @@ class Live:
         plugin = claim or record.plugin
         error = record.envelope.error if record.envelope is not None else None
         return Entry(
-            id=self.entry_id,
+            id=self.id,
             owner=record.principal.owner,
             request_id=record.message.request_id,
             session_id=record.message.session_id,

@@ -81,7 +81,11 @@ class Pipeline:
             rooms.router, rooms.host, bus=rooms.bus, lines=rooms.logs.events, locale=settings.locale
         )
         self._execution = Execution(
-            rooms.host, result_bytes=settings.result_bytes, claim=self._claim, metrics=rooms.metrics
+            rooms.host,
+            result_bytes=settings.result_bytes,
+            rivals=rooms.router.rivals,
+            claim=self._claim,
+            metrics=rooms.metrics,
         )
         self._ending = Ending(
             rooms.journal,

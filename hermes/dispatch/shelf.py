@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import orjson
 
@@ -40,12 +41,12 @@ class Shelf:
         else:
             page = await self._journal.select(query)
             more = len(page) == query.limit
-        cursor = _entry_id(page[-1]) if page and more else None
+        cursor = page[-1].id if page and more else None
         return [self._current(one) for one in page], cursor
 
     def _under_way(self, query: Query) -> list[Live]:
-        found = [live for live in self._live if live.kept and query.accepts(live.to_entry(None))]
-        return sorted(found, key=_entry_id, reverse=True)
+        found = [live for live in self._live if live.kept and query.accepts(live)]
+        return sorted(found, key=attrgetter("id"), reverse=True)
 
     def _current(self, message: Live | Entry) -> bytes:
         if isinstance(message, Live):
@@ -72,7 +73,3 @@ def raw_json(message: Live | Entry) -> bytes | None:
         return raw_data(message)
     envelope = message.record.envelope
     return None if envelope is None or envelope.data is None else orjson.dumps(envelope.data)
-
-
-def _entry_id(message: Live | Entry) -> int:
-    return message.entry_id if isinstance(message, Live) else message.id

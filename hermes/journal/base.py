@@ -35,6 +35,34 @@ class Entry:
     events: bytes
 
 
+class Findable(Protocol):
+    """What a query looks at in a message, kept or under way."""
+
+    @property
+    def id(self) -> int:
+        """The daemon's own id."""
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+
+    @property
+    def session_id(self) -> str:
+        """The conversation it belongs to."""
+
+    @property
+    def status(self) -> str:
+        """How far it is."""
+
+    @property
+    def code(self) -> str | None:
+        """The code of its error."""
+
+    @property
+    def plugin(self) -> str | None:
+        """The plugin that runs or ran it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """Which entries to list. None is no condition; `before` is the id that the next page starts under."""
@@ -47,11 +75,11 @@ class Query:
     before: int | None = None
     limit: int = 50
 
-    def accepts(self, entry: Entry) -> bool:
-        """Say whether an entry matches."""
+    def accepts(self, message: Findable) -> bool:
+        """Say whether a message matches."""
         wanted = (self.owner, self.session_id, self.status, self.code, self.plugin)
-        actual = (entry.owner, entry.session_id, entry.status, entry.code, entry.plugin)
-        if self.before is not None and entry.id >= self.before:
+        actual = (message.owner, message.session_id, message.status, message.code, message.plugin)
+        if self.before is not None and message.id >= self.before:
             return False
         return all(want in {None, have} for want, have in zip(wanted, actual, strict=True))
 

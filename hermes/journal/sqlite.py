@@ -61,6 +61,8 @@ class SqliteJournal:
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
         try:
+            with contextlib.suppress(OSError):  # there is one already, or SQLite will say why there cannot be
+                self._file.touch(mode=0o600, exist_ok=False)  # what people say is in it
             with contextlib.ExitStack() as opened:
                 connection = opened.enter_context(contextlib.closing(self._connect()))
                 self._last_id = _prepare(connection, self._sync)

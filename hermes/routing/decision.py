@@ -66,15 +66,24 @@ def decide(
     shown = tuple(ranked[:SHOWN])
     if best.score < thresholds.min_confidence:
         return Decision("no_match", "", best.score, shown)
-    margin = max(thresholds.clarify_margin, 10**-DIGITS)
-    close = [candidate for candidate in ranked if round(best.score - candidate.score, DIGITS) < margin]
+    close = _close(ranked, thresholds)
     if best.score >= thresholds.clarify_threshold and len(close) == 1:
         return Decision("dispatch", best.intent, best.score, shown)
-    rivals = [candidate for candidate in close if candidate.score >= thresholds.min_confidence]
+    rivals = rivals_of(ranked, thresholds)
     if len(rivals) > 1:
         return _between(rivals, priorities, shown=shown)
     second = close[1] if len(close) > 1 else None
     return Decision("dispatch", best.intent, best.score, shown, _warning(best, second, language=language))
+
+
+def rivals_of(ranked: Sequence[Candidate], thresholds: Thresholds) -> list[Candidate]:
+    """Return those of the candidates, which are in falling order, that may be meant as well as the best."""
+    return [one for one in _close(ranked, thresholds) if one.score >= thresholds.min_confidence]
+
+
+def _close(ranked: Sequence[Candidate], thresholds: Thresholds) -> list[Candidate]:
+    margin = max(thresholds.clarify_margin, 10**-DIGITS)
+    return [one for one in ranked if round(ranked[0].score - one.score, DIGITS) < margin]
 
 
 def _between(

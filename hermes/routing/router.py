@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hermes.catalog import find
-from hermes.messages import Decision
-from hermes.routing.decision import Language, Thresholds
+from hermes.messages import Candidate, Decision
+from hermes.routing.decision import Language, Thresholds, rivals_of
 from hermes.routing.folding import is_cjk
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.routing.strategies.base import Routed, Strategy
@@ -21,6 +21,7 @@ class Router:
         self, strategies: Sequence[str], thresholds: Thresholds, *, entries: Iterable[IntentEntry] = ()
     ) -> None:
         """Make the strategies of these kinds, to be asked in this order; ConfigError for an unknown kind or entry."""
+        self._thresholds = thresholds
         self._strategies: list[Strategy] = [
             find("routing.strategies", kind)(thresholds) for kind in strategies
         ]
@@ -34,6 +35,10 @@ class Router:
     def load(self, entries: Iterable[IntentEntry]) -> None:
         """Put `entries` in place of all there were, in one step; after a ConfigError the old ones stay in force."""
         self._lexicon = Lexicon(entries)
+
+    def rivals(self, decision: Decision) -> list[Candidate]:
+        """Return the candidates of a decision to clarify that the question is about."""
+        return rivals_of(decision.candidates, self._thresholds)
 
     def route(self, text: str, *, language: Language | None = None) -> Routed:
         """Decide on `text`; never raises. `language` is that of the warning, by default that of the text.

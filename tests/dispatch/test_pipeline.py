@@ -40,7 +40,7 @@ async def test_a_message_is_in_the_journal_before_its_sender_hears_of_it(durable
     durable.open()
     live = await durable.begin(None, "p", payload={"text": "部署"})
     (entry,) = await durable.journal.unfinished(after=0, limit=10)
-    assert (entry.id, json.loads(entry.record)["message"]["payload"]) == (live.entry_id, {"text": "部署"})
+    assert (entry.id, json.loads(entry.record)["message"]["payload"]) == (live.id, {"text": "部署"})
     (durable.data("p") / "go").touch()
     await durable.end(live)
     assert await durable.journal.unfinished(after=0, limit=10) == []
@@ -190,7 +190,7 @@ async def test_stopping_accepts_nothing_more_and_lets_what_runs_end(house: House
     await stopping
     assert shown(running)["status"] == "succeeded"
     assert house.types(waiting) == ["TASK_RECEIVED"]
-    assert [entry.id for entry in await house.journal.unfinished(after=0, limit=9)] == [waiting.entry_id]
+    assert [entry.id for entry in await house.journal.unfinished(after=0, limit=9)] == [waiting.id]
 
 
 async def test_stopping_leaves_what_does_not_end_in_time_to_the_next_start(house: House) -> None:
@@ -204,7 +204,7 @@ async def test_stopping_leaves_what_does_not_end_in_time_to_the_next_start(house
     await waiting
     assert house.types(live) == ["TASK_RECEIVED", "TOOL_STARTED"]
     (entry,) = await house.journal.unfinished(after=0, limit=9)
-    assert (entry.id, entry.status) == (live.entry_id, "running")
+    assert (entry.id, entry.status) == (live.id, "running")
 
 
 async def next_start(house: House, book: Logbook, *, recovered: int) -> House:

@@ -48,7 +48,7 @@ MEMBERS = {
 def a_live(record: Record, book: Logbook) -> Live:
     bus = Bus(on_slow=lambda: None)
     return Live(
-        entry_id=7,
+        id=7,
         fingerprint=b"f",
         record=record,
         locale="zh",

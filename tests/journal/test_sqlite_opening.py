@@ -14,6 +14,7 @@ import pytest
 
 from hermes.errors import StartError
 from hermes.journal.sqlite import SqliteJournal
+from tests.support.entries import entry
 
 NOBODY = 65534
 
@@ -86,3 +87,17 @@ def test_a_file_that_may_not_be_written_is_refused() -> None:
         with unprivileged():
             assert "readonly" in asyncio.run(refusal(file))
         folder.chmod(0o755)
+
+
+async def test_what_people_say_is_for_the_daemon_alone(file: Path) -> None:
+    journal = journal_at(file)
+    await journal.open()
+    await journal.append(entry(journal))
+    try:
+        assert {path.name: path.stat().st_mode & 0o777 for path in file.parent.iterdir()} == {
+            "journal.db": 0o600,
+            "journal.db-shm": 0o600,
+            "journal.db-wal": 0o600,
+        }
+    finally:
+        await journal.close()

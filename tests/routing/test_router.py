@@ -145,3 +145,15 @@ def test_invariant_every_text_gets_a_decision_that_holds_together(
     assert len(scores) <= 5
     assert decision.outcome == "dispatch" or decision.confidence == max(scores, default=0.0)
     assert decision.intent in {"", *(candidate.intent for candidate in decision.candidates)}
+
+
+def test_a_question_is_about_those_who_may_be_meant_as_well_and_no_others() -> None:
+    entries = [
+        IntentEntry("web.deploy", "web", {"deploy": 0.8}),
+        IntentEntry("app.deploy", "app", {"deploy": 0.75}),
+        IntentEntry("app.notes", "app", {"deploy": 0.3}),
+    ]
+    router = Router(["keyword"], Thresholds(), entries=entries)
+    decision = router.route("deploy").decision
+    assert (decision.outcome, len(decision.candidates)) == ("clarify", 3)
+    assert [one.intent for one in router.rivals(decision)] == ["web.deploy", "app.deploy"]
