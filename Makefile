@@ -21,8 +21,8 @@ test: ## Run all tests
 
 check: ## Format, lint, types, import rules, lock, sizes
 	@scripts/setup all
-	$(VENV)/ruff format --check
-	$(VENV)/ruff check
+	scripts/ruff format --check
+	scripts/ruff check
 	$(VENV)/mypy
 	$(VENV)/mypy scripts/*.py
 	$(VENV)/lint-imports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import gc
+import json
 import os
 import signal
 import sys
@@ -38,12 +39,13 @@ from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.routing.router import Router
 
-_EXAMPLE = """\
-Hermes {version} listens on {url}
+_GREETING = """\
+Hermes {version} listens on {where}
 Try it from another terminal:
 
-  curl -s '{url}/v1/messages?wait=5' -H 'Content-Type: application/json'{key} -d '{{"text": "系统状态"}}'
+  curl -s '{url}/v1/messages?wait=5' -H 'Content-Type: application/json'{key} -d '{body}'
 """
+_FIRST_CHOICE = "system.status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class App:
             serving = loop.create_task(server.serve(sockets=[listener]))
             seconds = round(time.perf_counter() - started, 3)
             self._log.info("listening", url=url, version=__version__, seconds=seconds, recovered=recovered)
-            self._greet(url, key_file)
+            self._greet(url, key_file, host=parts.host)
             parts.host.start()
             _settle_memory()
             try:
@@ -209,9 +211,22 @@ class App:
         status = "unavailable" if blocking else "degraded" if lacking else "ok"
         return Readiness(status, blocking + lacking)
 
-    def _greet(self, url: str, key_file: Path | None) -> None:
+    def _greet(self, url: str, key_file: Path | None, *, host: Host) -> None:
+        """Show a line to paste, with an example of a plugin that is there."""
         key = f" -H \"Authorization: Bearer $(cat '{key_file}')\"" if key_file is not None else ""
-        print(_EXAMPLE.format(version=__version__, url=url, key=key), file=self._hints, flush=True)
+        bind = self._config.hermes.bind_host
+        where = url if is_loopback(bind) else f"{url} and for the network on {self._config.hermes.bind}"
+        intents = sorted(
+            (target.service.intent for target in host.targets),
+            key=lambda one: (one.name != _FIRST_CHOICE, one.name),
+        )
+        text = next((one.examples[0] for one in intents if one.examples), "hello")
+        body = json.dumps({"text": text}, ensure_ascii=False).replace("'", "\\u0027")
+        print(
+            _GREETING.format(version=__version__, where=where, url=url, key=key, body=body),
+            file=self._hints,
+            flush=True,
+        )
 
 
 class _StateFolder:

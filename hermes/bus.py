@@ -130,12 +130,13 @@ class Bus:
     def subscribe(self, accepts: Filter, *, after: int | None = None) -> tuple[Subscription, bool]:
         """Subscribe to the events of all messages that `accepts` lets through.
 
-        With `after`, the kept ones of a higher number come first; the second value says whether some between are
-        lost.
+        With `after`, those come first that were published since the event of that number; the second value says
+        whether some between are lost.
         """
-        replayed = [] if after is None else [one for one in self._kept if one.number > after and accepts(one)]
-        gap = after is not None and after < self._forgotten
-        return self._add(Subscription(accepts, replayed)), gap
+        if after is None:
+            return self._add(Subscription(accepts)), False
+        replayed = [one for one in self._since(after) if accepts(one)]
+        return self._add(Subscription(accepts, replayed)), after < self._forgotten
 
     def follow(self, key: MessageKey, story: Iterable[Published]) -> Subscription:
         """Subscribe to one message: first the `story` so far, then what comes."""
@@ -165,6 +166,15 @@ class Bus:
         if self._closed is not None:
             subscription.close(self._closed)
         return subscription
+
+    def _since(self, number: int) -> list[Published]:
+        """Return what was published after an event; the end of a message has its number before it is published."""
+        later: list[Published] = []
+        for one in reversed(self._kept):
+            if one.number == number:
+                return later[::-1]
+            later.append(one)
+        return [one for one in self._kept if one.number > number]
 
     def _forget(self) -> None:
         """Let go of the oldest events until the rest fits."""

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import pytest
 
-from tests.support.daemon import PLUGINS, Config, Daemon, furnish, plugin_folder, start
+from tests.support.daemon import Config, Daemon, furnish, plugin_folder, start
+from tests.support.samples import PLUGINS
 
 
 class StartDaemon(Protocol):
@@ -27,8 +28,7 @@ class StartDaemon(Protocol):
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """The daemon that tests share, with the sample plugins and those of tests/support: leave it as you found it."""
-    folders = [file.parent for place in PLUGINS for file in sorted(place.glob("*/manifest.json"))]
-    running = start(furnish(tmp_path_factory.mktemp("daemon"), plugins=folders))
+    running = start(furnish(tmp_path_factory.mktemp("daemon"), plugins=PLUGINS.values()))
     yield running
     running.stop()
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import hermes
+from tests.support.samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE, FILE_WALL = 300, 400
@@ -55,11 +59,26 @@ class Function:
 
 
 def project_files() -> list[Path]:
-    """Return every text file of the project: not what was installed, built or kept by a running daemon."""
-    rooms = ("hermes", "plugins", "tests", "benchmarks", "scripts", "docs", ".ci")
-    found = [path for path in ROOT.iterdir() if path.name != ".git"]
-    found += [path for room in rooms for path in (ROOT / room).rglob("*") if "__pycache__" not in path.parts]
+    """Return every text file of the project: not what was installed, built or kept by a running daemon.
+
+    The folder itself and plugins/ are its user's too; what lies there and is not shipped is nobody else's business.
+    """
+    rooms = [ROOT / name for name in ("hermes", "tests", "benchmarks", "scripts", "docs", ".ci")]
+    found = top_files()
+    for room in [*rooms, *SAMPLES.values()]:
+        found += [path for path in room.rglob("*") if "__pycache__" not in path.parts]
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
+
+def top_files() -> list[Path]:
+    """Return the files beside README.md that git tracks; all of them outside a checkout, where nothing tells."""
+    git = shutil.which("git")
+    if git is not None and (ROOT / ".git").exists():
+        command = [git, "ls-files", "-z", "--", ":(glob)*"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if listed.returncode == 0:
+            return [ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    return [path for path in ROOT.iterdir() if path.name != ".git"]
 
 
 def relative(path: Path) -> str:

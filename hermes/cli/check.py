@@ -40,8 +40,8 @@ def _print(findings: Findings) -> None:
         print_text(_line(warning, "warning: "))
     if not findings.problems:
         print_text(f"ok: {_summary(findings)}")
-    elif findings.config is None:
-        print_text("plugins and journal can be checked once the configuration is right", stderr=True)
+    elif findings.unseen:
+        print_text(f"{findings.unseen} can be checked once the configuration is right", stderr=True)
 
 
 def _summary(findings: Findings) -> str:

@@ -77,9 +77,9 @@ class Delivery:
             self._sent = self._accepted = True
             for frame in frames:
                 self._heard_at = time.monotonic()
-                self._pauses = 0
-                self._last_id = frame.id
-                if frame.event != "stream":
+                if frame.event != "stream":  # a word about the stream itself is no event to resume from
+                    self._pauses = 0
+                    self._last_id = frame.id
                     self._on_event(event_of(frame))
 
     def _record(self) -> dict[str, Any]:

@@ -6,14 +6,18 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hermes.catalog import find
 from hermes.config import Config, load_config
-from hermes.config.document import Document, KeyPath
+from hermes.config.document import ABSENT, Document, KeyPath
+from hermes.config.environment import substitute
 from hermes.config.json_file import read_json
+from hermes.config.loading import DEFAULT_FILE
+from hermes.config.validation import validate
+from hermes.config.yaml_file import read_yaml
 from hermes.errors import ConfigError
 from hermes.host.manifest import MANIFEST_FILE, Manifest, load_manifest, plugin_config
 from hermes.host.plugin import Places, load_plugin
@@ -27,13 +31,16 @@ _BUSY = 5.0  # seconds to wait for a daemon that holds the journal
 
 @dataclass(slots=True)
 class Findings:
-    """What was looked at, and what was found there. `warnings` stop nothing from starting."""
+    """What was looked at, and what was found there. `warnings` stop nothing from starting, `unseen` names what a
+    wrong configuration keeps from being looked at.
+    """
 
     config: Path | None = None
     plugins: list[str] = field(default_factory=list)
     journal: Path | None = None
     problems: list[ConfigError] = field(default_factory=list)
     warnings: list[ConfigError] = field(default_factory=list)
+    unseen: str = ""
 
 
 def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
@@ -43,17 +50,49 @@ def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
         config = load_config(path, environ)
     except ConfigError as error:
         findings.problems += error.problems
+        _look_beyond(path or DEFAULT_FILE, environ, findings=findings)
         return findings
     findings.config = config.path
     findings.problems += _strategies(config)
     with _noting(config.hermes.plugins_dir, findings):
         _PluginsFolder(config, environ, findings=findings).inspect()
-    journal = config.hermes.state_dir / "journal.db"
+    journal = _plain(config.hermes.state_dir) / "journal.db"
     with _noting(journal, findings):
         if journal.exists():
             findings.journal = journal
             findings.problems += _journal(journal)
     return findings
+
+
+def _look_beyond(file: Path, environ: Mapping[str, str], *, findings: Findings) -> None:
+    """Look at the manifests too if it is certain where they are, although the configuration is wrong elsewhere."""
+    findings.unseen = "plugins and journal"
+    if {problem.key for problem in findings.problems} & {None, "hermes", "hermes.plugins_dir"}:
+        return
+    document = substitute(read_yaml(file), environ, base_dir=file.absolute().parent)
+    folder = document.at(("hermes", "plugins_dir"))
+    kept = replace(
+        document, data={"hermes": {} if folder is ABSENT else {"plugins_dir": folder}}, problems=()
+    )
+    config = validate(Config, kept, context=kept)
+    if not config.hermes.plugins_dir.is_dir():
+        return
+    found = Findings()
+    with _noting(config.hermes.plugins_dir, found):
+        _PluginsFolder(config, environ, findings=found).inspect()
+    findings.unseen = "the plugins' sections and the journal"
+    findings.plugins = found.plugins
+    # Without its section a plugin may lack what it has in truth.
+    findings.problems += [problem for problem in found.problems if problem.file != document.file]
+
+
+def _plain(path: Path) -> Path:
+    """Return a path without `..`; what comes before one is resolved, as it may be a link."""
+    parts = path.parts
+    if ".." not in parts:
+        return path
+    last = len(parts) - parts[::-1].index("..")
+    return Path(*parts[:last]).resolve().joinpath(*parts[last:])
 
 
 @contextmanager
@@ -83,11 +122,12 @@ class _PluginsFolder:
         self._config = config
         self._environ = environ
         self._findings = findings
+        self._folder = _plain(config.hermes.plugins_dir)
         self._owners: dict[str, str] = {}
 
     def inspect(self) -> None:
         config, findings = self._config, self._findings
-        folder = config.hermes.plugins_dir
+        folder = self._folder
         if not folder.is_dir():
             findings.warnings.append(
                 config.source.problem(("hermes", "plugins_dir"), f"there is no folder {folder}")
@@ -108,7 +148,7 @@ class _PluginsFolder:
     def _places(self, scratch: Path) -> Places:
         config = self._config
         return Places(
-            plugins_dir=config.hermes.plugins_dir,
+            plugins_dir=self._folder,
             state_dir=scratch,
             base_dir=config.base_dir,
             configs=config.plugins,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -20,13 +21,21 @@ _STORY = 1.0  # seconds in which the story so far has come, of a message that ha
 _STATUSES = ("accepted", "awaiting_confirmation", "running", "succeeded", "failed")
 
 
+def _status(value: str) -> str:
+    """Return a status. Who gives another word may well mean the code that the list shows beside it."""
+    if value not in _STATUSES:
+        known = ", ".join(_STATUSES)
+        raise click.BadParameter(f"{value!r} is not one of {known}; the code of an error goes to --code")
+    return value
+
+
 @click.group("messages")
 def command() -> None:
     """Look at messages that were sent."""
 
 
 @command.command("list")
-@click.option("--status", type=click.Choice(_STATUSES), help="Only those of this status.")
+@click.option("--status", type=_status, metavar=f"[{'|'.join(_STATUSES)}]", help="Only those of this status.")
 @click.option("--session", "session_id", type=identifier, metavar="ID", help="Only those of this session.")
 @click.option("--code", type=sendable, metavar="CODE", help="Only those that ended with this error.")
 @click.option("--plugin", type=sendable, metavar="NAME", help="Only those that this plugin ran.")
@@ -42,7 +51,8 @@ def list_messages(client: Client, *, limit: int, as_json: bool, **wanted: str | 
         print_json(found)
         return
     print_table(
-        ("RECEIVED", "REQUEST ID", "STATUS", "INTENT", "TEXT"), [_row(record) for record in found["items"]]
+        ("RECEIVED", "REQUEST ID", "STATUS", "CODE", "INTENT", "TEXT"),
+        [_row(record) for record in found["items"]],
     )
 
 
@@ -81,7 +91,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     return (
         local_time(record["received_at"]),
         record["request_id"],
-        error["code"] if error else record["status"],
+        record["status"],
+        error["code"] if error else None,
         message["intent"],
         short(_asked(message)),
     )
@@ -93,9 +104,11 @@ def _error(record: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _asked(message: dict[str, Any]) -> str:
-    """Return what was asked for: the text, or the payload if there is none."""
-    text = message["payload"].get("text")
-    return text if isinstance(text, str) else str(message["payload"] or "")
+    """Return what was asked for: the text, or the payload as JSON if there is none."""
+    payload = message["payload"]
+    if isinstance(payload.get("text"), str):
+        return str(payload["text"])
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload else ""
 
 
 def _print_record(record: dict[str, Any]) -> None:

@@ -15,7 +15,10 @@ from hermes.cli.options import calls_daemon, identifier, json_object, json_optio
 from hermes.cli.progress import LiveProgress
 from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
+from hermes.dispatch.sentences import locale_of
 from hermes.messages import new_id
+
+_AGREE = {"zh": "请用：hermes send --yes", "en": " Use: hermes send --yes"}
 
 
 @click.command("send")
@@ -76,37 +79,39 @@ def _run(delivery: Delivery, request_id: str) -> dict[str, Any]:
             raise
         raise click.ClickException(f"{error}; the message may go on: {_look(request_id)}") from error
     except KeyboardInterrupt:
-        if not delivery.sent:
-            raise
+        goes_on = "goes on" if delivery.sent else "goes on if it has arrived"
         raise click.ClickException(
-            f"not waiting any more, the message goes on: {_look(request_id)}"
+            f"not waiting any more, the message {goes_on}: {_look(request_id)}"
         ) from None
 
 
 def _print_result(record: dict[str, Any]) -> None:
-    """Print the result or the question on stdout, and what the reader should be warned of on stderr."""
+    """Print the result or what can be chosen on stdout, and what the reader should be warned of on stderr."""
     envelope = record["envelope"] or {}
     for warning in (record["decision"]["warning"], envelope.get("warning")):
         if warning:
             print_text(f"warning: {one_line(warning)}", stderr=True)
     if record["status"] == "succeeded":
         print_markdown(record["digest"] or "")
-    elif (envelope.get("error") or {}).get("code") == "clarification_needed":
-        _print_question(envelope.get("data") or {})
-
-
-def _print_question(question: dict[str, Any]) -> None:
-    print_text(question.get("question", ""))
-    for option in question.get("options", []):
-        print_text(one_line(f"{option['n']}. {option['label']} ({option['intent']})"))
+    elif record["decision"]["outcome"] == "clarify" and record["status"] == "failed":
+        for option in (envelope["data"] or {}).get("options", []):
+            print_text(f"/{one_line(option['intent'])}  {one_line(option['label'])}")
 
 
 def _failure(record: dict[str, Any]) -> str:
     """Return in one line why the message has not succeeded."""
     error = (record["envelope"] or {}).get("error")
     if error is not None:
-        return one_line(f"{error['code']}: {error['message']}")
+        return one_line(f"{error['code']}: {error['message']}{_remedy(record, error)}")
     return f"{record['status']}: not ended yet, it goes on: {_look(record['request_id'])}"
+
+
+def _remedy(record: dict[str, Any], error: dict[str, Any]) -> str:
+    """Return what to do about an error on the command line, if that is more than its sentence says."""
+    if error["code"] != "confirmation_required" or record["confirmation"]:
+        return ""
+    sentence = error["message"].replace(record["message"]["intent"], "")
+    return _AGREE[locale_of(sentence, {}, preferred="auto")]
 
 
 def _look(request_id: str) -> str:

@@ -41,12 +41,13 @@ class Ending:
         record.status = "succeeded" if envelope.error is None else "failed"
         record.envelope = envelope
         record.digest = _digest(envelope, summary, locale=live.locale)
-        record.finished_at = round(time.time(), 6)  # as exact as its event is
+        number = live.story.next_number()
+        record.finished_at = number / 1e6
         entry = live.to_entry(written)
         await make_safe(self._journal, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
-        live.story.tell(event, at=record.finished_at, envelope=written.shown, digest=record.digest)
+        live.story.tell(event, number=number, envelope=written.shown, digest=record.digest)
         live.release()
         self._metrics.messages.labels(entry.code or "succeeded", record.message.source).inc()
         self._seconds.observe(time.perf_counter() - started)

@@ -91,7 +91,7 @@ class Execution:
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
         repeatable = target.service.repeatable
         if live.record.attempts >= _ATTEMPTS:  # each of them ended with the daemon
-            return self._failure(Crashed("run three times"), _Attempt(live, target, self._claim))
+            return failed("plugin_crashed", say("attempts_used", live.locale, count=_ATTEMPTS))
         while True:
             attempt = _Attempt(live, target, self._claim)
             live.calling = True
@@ -136,6 +136,7 @@ class Execution:
             attempt.elapsed_ms(),
             locale=attempt.live.locale,
             writes=attempt.target.service.intent.writes,
+            repeatable=attempt.target.service.repeatable,
             limit=self._result_bytes,
         )
 

@@ -32,15 +32,18 @@ def from_answer(answer: Any, elapsed_ms: float, *, locale: Locale) -> ResultEnve
 
 
 def from_failure(
-    failure: CallEnded, elapsed_ms: float, *, locale: Locale, writes: bool, limit: int
+    failure: CallEnded, elapsed_ms: float, *, locale: Locale, writes: bool, repeatable: bool, limit: int
 ) -> ResultEnvelope:
-    """Return the envelope of a call that gave no result; `writes` says that it may have changed something."""
+    """Return the envelope of a call that gave no result.
+
+    `writes` says that it may have changed something, `repeatable` that doing it again would do no harm.
+    """
     if isinstance(failure, TimedOut):
         error = ErrorInfo(
-            "plugin_timeout", say("plugin_timeout", locale, seconds=f"{failure.seconds:g}"), retryable=True
+            "plugin_timeout", say("plugin_timeout", locale, seconds=f"{failure.seconds:g}"), repeatable
         )
     elif isinstance(failure, Crashed):
-        error = ErrorInfo("plugin_crashed", say("plugin_crashed", locale), retryable=True)
+        error = ErrorInfo("plugin_crashed", say("plugin_crashed", locale), repeatable)
     elif isinstance(failure, Raised):
         error = ErrorInfo("plugin_error", say("plugin_error", locale, reason=failure.reason))
         writes = False  # it ended by its own account

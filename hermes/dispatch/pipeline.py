@@ -116,6 +116,7 @@ class Pipeline:
         older = await self._keep(live)
         if older is not None:
             return _replayed(older, submission)
+        live.story.tell("TASK_RECEIVED")
         self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)
         return Receipt(live)
@@ -146,6 +147,7 @@ class Pipeline:
                 )
                 self.live.add(live)
                 live.kept = True
+                live.story.recall("TASK_RECEIVED", live.record.received_at)
                 self._begin(live)
             last_id = entries[-1].id
             count += len(entries)
@@ -203,7 +205,6 @@ class Pipeline:
         return older
 
     def _begin(self, live: Live) -> None:
-        live.story.tell("TASK_RECEIVED")
         live.task = asyncio.get_running_loop().create_task(self._run(live))
 
     async def _run(self, live: Live) -> None:

@@ -84,7 +84,7 @@ def write_events(told: Iterable[Published]) -> bytes:
 
 
 def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
-    """Yield the frames of a message that has ended, those of a higher `seq` than `after`."""
+    """Yield the frames of a message that has ended, those of a higher number than `after`."""
     record = orjson.loads(entry.record)
     told = orjson.loads(entry.events)
     last = Event(
@@ -96,10 +96,11 @@ def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
         {"envelope": record["envelope"], "digest": record["digest"]},
     )
     for event in [*told, last.to_dict()]:
-        if event["seq"] > after:
+        number = round(event["timestamp"] * 1e6)
+        if number > after:
             yield frame_of(
                 Published(
-                    round(event["timestamp"] * 1e6),
+                    number,
                     entry.owner,
                     entry.request_id,
                     entry.session_id,

@@ -28,6 +28,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "plugin_timeout": ("该工具执行超时（{seconds} 秒）", "The tool timed out after {seconds} s"),
     "plugin_crashed": ("该工具的进程意外退出。", "The tool's process ended unexpectedly."),
+    "attempts_used": (
+        "已执行 {count} 次，每次都在结束之前因该工具的进程或 Hermes 停止而中断。",
+        "It was run {count} times, and each time the tool's process or Hermes stopped before it ended.",
+    ),
     "plugin_unavailable": ("该工具目前不可用：{reason}", "The tool is not available now: {reason}"),
     "plugin_error": ("该工具出错：{reason}", "The tool failed: {reason}"),
     "result_too_large": ("结果超过了 {limit} 字节的上限。", "The result is over the limit of {limit} bytes."),

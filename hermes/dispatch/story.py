@@ -39,23 +39,32 @@ class Story:
         """Name the plugin that the lines of the log are to show from now on."""
         self._plugin = orjson.dumps(plugin)
 
-    def tell(self, event_type: EventType, *, at: float | None = None, **fields: Any) -> None:
-        """Tell one event of the Unix time `at`, now if None; progress that is held back goes first."""
+    def next_number(self) -> int:
+        """Return a number for an event that is told later: its time in microseconds."""
+        return self._bus.next_number()
+
+    def tell(self, event_type: EventType, *, number: int | None = None, **fields: Any) -> None:
+        """Tell one event, now or with the number it was given before; progress that is held back goes first."""
         self._release()
-        number = self._bus.next_number()
-        time = number / 1e6 if at is None else at
-        seq = len(self.told) + 1
-        message = self._message
-        body = b'{"type":"%b",%b,"seq":%d,"timestamp":%.6f' % (event_type.encode(), self._ids, seq, time)
-        body += b"," + orjson.dumps(fields)[1:] if fields else b"}"
-        published = Published(
-            number, self._owner, message.request_id, message.session_id, seq, event_type, body
-        )
-        self.told.append(published)
+        published = self._add(event_type, number or self._bus.next_number(), fields=fields)
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
-        members = b'%b,"intent":%b,"plugin":%b,"seq":%d' % (self._ids, self._intent, self._plugin, seq)
-        self._lines.write(event_type, members, at=time)
+        ids = (self._ids, self._intent, self._plugin, published.seq)
+        self._lines.write(event_type, b'%b,"intent":%b,"plugin":%b,"seq":%d' % ids, at=published.number / 1e6)
+
+    def recall(self, event_type: EventType, at: float) -> None:
+        """Take up an event that an earlier process told at that Unix time; nobody is told it again."""
+        self._add(event_type, round(at * 1e6), fields={})
+
+    def _add(self, event_type: EventType, number: int, *, fields: dict[str, Any]) -> Published:
+        message, seq = self._message, len(self.told) + 1
+        head = b'{"type":"%b",%b,"seq":%d,"timestamp":%.6f'
+        body = head % (event_type.encode(), self._ids, seq, number / 1e6)
+        body += b"," + orjson.dumps(fields)[1:] if fields else b"}"
+        ids = (self._owner, message.request_id, message.session_id)
+        published = Published(number, *ids, seq, event_type, body)
+        self.told.append(published)
+        return published
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""

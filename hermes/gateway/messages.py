@@ -78,7 +78,7 @@ class Messages:
         """Stream the story of one message."""
         head, message = await self._find(request)
         last = last_event_id(head)
-        return message_stream(self._bus, message, after=0 if last is None else last[1])
+        return message_stream(self._bus, message, after=last or 0)
 
     async def delete(self, request: Request) -> Response:
         """Cancel a message that is under way."""
@@ -92,9 +92,8 @@ class Messages:
         """Stream the events of all messages that the caller may see."""
         head = Head.of(request)
         caller = self._access(head)
-        last = last_event_id(head)
         accepts = _visible_to(caller, head.query("session_id").get("session_id"))
-        return all_stream(self._bus, accepts, after=None if last is None else last[0])
+        return all_stream(self._bus, accepts, after=last_event_id(head))
 
     async def _find(self, request: Request) -> tuple[Head, Live | Entry]:
         head = Head.of(request)

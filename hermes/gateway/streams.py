@@ -29,22 +29,22 @@ def wants_stream(head: Head) -> bool:
     return "text/event-stream" in head.header(b"accept")
 
 
-def last_event_id(head: Head) -> tuple[int, int] | None:
-    """Return number and seq of the last event the caller has seen; raises InvalidField for an id of no event."""
+def last_event_id(head: Head) -> int | None:
+    """Return the number of the last event the caller has seen; raises InvalidField for an id of no event."""
     value = head.header(b"last-event-id")
     if not value:
         return None
     found = _is_event_id(value)
     if found is None:
         raise InvalidField("it is not the id of an event of Hermes", field="Last-Event-ID")
-    return int(found[1]), int(found[2])
+    return int(found[1])
 
 
 def message_stream(bus: Bus, message: Live | Entry, *, after: int) -> Response:
-    """Answer with the story of a message from the event after `seq` `after` on, then with what comes."""
+    """Answer with the story of a message, of it what has a higher number than `after`, then with what comes."""
     if isinstance(message, Entry):
         return _response(_from_list(replay(message, after=after)))
-    told = [one for one in message.story.told if one.seq > after]
+    told = [one for one in message.story.told if one.number > after]
     return _response(_follow(bus, bus.follow(message.key, told), ended=message.story.ended))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_CANCELLED = -32800  # the wire's code for a call that was cancelled
+_REASON = 1000  # characters of a worker's message that are kept
+
 
 class CallEnded(Exception):
     """Base of all ways in which a call gives no result; `reason` is one line for the log and for operators."""
@@ -31,6 +34,19 @@ class Raised(CallEnded):
     """The handler raised, or gave something that has no JSON form; `where` is `{"file", "line"}` if known."""
 
     where: dict[str, object] | None = None
+
+    @classmethod
+    def of(cls, error: object) -> Raised:
+        """Return the failure that an error object of JSON-RPC tells of, its message as one line."""
+        members = error if isinstance(error, dict) else {}
+        message = str(members.get("message") or "the worker gave an error without a message")
+        failure = cls(
+            "the handler was cancelled" if members.get("code") == _CANCELLED else " ".join(message.split())
+        )
+        failure.reason = failure.reason[:_REASON]
+        where = members.get("data")
+        failure.where = where if isinstance(where, dict) else None
+        return failure
 
 
 class ResultTooLarge(CallEnded):

@@ -13,6 +13,7 @@ from hermes.config.validation import validate
 from hermes.errors import ConfigError
 from hermes.host.manifest_file import ConfirmFile, IntentFile, ManifestFile
 from hermes.host.schema import Schema, converted
+from hermes.host.slots import Slots
 
 MANIFEST_FILE: Final = "manifest.json"
 _SHARED: Final = (
@@ -108,7 +109,10 @@ def load_manifest(directory: Path) -> Manifest:
         raise document.problem((), 'must hold an object such as {"name": …, "intents": […]}')
     file = validate(ManifestFile, document)
     document.refuse(
-        *_misplaced(document, file), *_repeated(document, file), *_entry(document, file, directory=directory)
+        *_misplaced(document, file),
+        *_repeated(document, file),
+        *_slots(document, file),
+        *_entry(document, file, directory=directory),
     )
     return Manifest(
         name=file.name,
@@ -173,6 +177,20 @@ def _repeated(document: Document, file: ManifestFile) -> list[ConfigError]:
         for index, name in enumerate(names)
         if name in names[:index]
     ]
+
+
+def _slots(document: Document, file: ManifestFile) -> list[ConfigError]:
+    """Find the groups that fill nothing: of all mistakes in a slot the easiest to make and the hardest to see."""
+    problems = []
+    for index, intent in enumerate(file.intents):
+        known = (intent.parameters or {}).get("properties")
+        if not isinstance(known, dict):
+            continue
+        for name, groups in Slots(intent.slots).groups.items():
+            for group in sorted(groups - known.keys()):
+                hint = f"the group {group} fills no parameter; known are {', '.join(known) or 'none'}"
+                problems.append(document.problem(("intents", index, "slots", name), hint))
+    return problems
 
 
 def _entry(document: Document, file: ManifestFile, *, directory: Path) -> list[ConfigError]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic.json_schema import GenerateJsonSchema
 
 from hermes.catalog import known
 from hermes.config.validation import NOT_AVAILABLE, InvalidPart, Section
@@ -234,22 +233,3 @@ class ManifestFile(ManifestSection):
     dependencies: Texts = ()
     """Python packages that the plugin needs, as pip names them."""
     limits: LimitsFile = Field(default_factory=LimitsFile)
-
-
-class _Published(GenerateJsonSchema):
-    """Leaves out what says nothing to a reader: titles made from names, and defaults of null."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the base class gives it
-        return False
-
-    def default_schema(self, schema: Any) -> dict[str, Any]:
-        published = super().default_schema(schema)
-        if published.get("default", ...) is None:
-            del published["default"]
-        return published
-
-
-def manifest_schema() -> dict[str, Any]:
-    """Return the JSON Schema of manifest.json that is published in docs/."""
-    schema = ManifestFile.model_json_schema(mode="validation", schema_generator=_Published)
-    return {"$schema": _Published.schema_dialect, **schema}

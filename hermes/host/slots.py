@@ -17,6 +17,10 @@ class Slots:
     def __init__(self, patterns: Mapping[str, str]) -> None:
         """Compile `patterns`; raise InvalidPart, which names the slot, if one is refused."""
         self._patterns = [_compiled(name, pattern) for name, pattern in patterns.items()]
+        self.groups = {
+            name: frozenset(one.groupindex) for name, one in zip(patterns, self._patterns, strict=True)
+        }
+        """The parameters that each slot fills."""
 
     def find(self, text: str) -> dict[str, str]:
         """Return what the named groups match, the first find of a group winning; an empty one is no find.

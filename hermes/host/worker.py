@@ -19,7 +19,6 @@ from hermes.host.failures import Crashed, Raised, ResultTooLarge
 
 _STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is left out
 _TOO_LONG = "(a line that is too long)"
-_CANCELLED = -32800
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LAST_WORDS = 0.5  # seconds that a dead worker's pipes are read on, should someone else hold them open
 
@@ -241,14 +240,7 @@ class Worker(asyncio.SubprocessProtocol):
         if error is None:
             self._settle(frame.get("id"), frame.get("result"))
             return
-        error = error if isinstance(error, dict) else {}
-        if error.get("code") == _CANCELLED:
-            reason = "the handler was cancelled"
-        else:
-            reason = str(error.get("message") or "the worker gave an error without a message")
-        failure = Raised(reason[:1000])
-        failure.where = error.get("data") if isinstance(error.get("data"), dict) else None
-        self._settle(frame.get("id"), failure=failure)
+        self._settle(frame.get("id"), failure=Raised.of(error))
 
     def _on_unreadable(self, line: bytes, reason: str) -> None:
         """End the call whose answer is nested too deeply or holds a number beyond all bounds."""

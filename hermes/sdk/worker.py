@@ -103,7 +103,8 @@ class Worker:
             self._printed.finish()
 
     def _fail(self, request_id: Any, error: BaseException) -> None:
-        self._wire.fail(request_id, describe(error), code=PLUGIN_FAILED, data=locate(error, Path.cwd()))
+        root = Path.cwd()
+        self._wire.fail(request_id, describe(error, root), code=PLUGIN_FAILED, data=locate(error, root))
 
     def _cancel(self, _request_id: Any, params: dict[str, Any]) -> None:
         task = self._calls.get(params.get("call", ""))
@@ -139,9 +140,14 @@ def load_handler(entry: str) -> Handler:
     return cast("Handler", handler)
 
 
-def describe(error: BaseException) -> str:
-    """Return one readable line for an exception: its type and the first line of its text, paths cut to names."""
+def describe(error: BaseException, root: Path) -> str:
+    """Return one readable line for an exception: its type and the first line of its text, paths cut to names.
+
+    The text of a SyntaxError names its file and line; for one below `root` `locate` does that.
+    """
     text = str(error)
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(root):
+        text = error.msg
     for name in ("path", "filename", "filename2"):  # of ImportError and OSError
         path = getattr(error, name, None)
         if isinstance(path, str) and os.sep in path:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,15 +47,16 @@ class Hermes:
 
     def start(self, *arguments: str | bytes, **environ: str) -> subprocess.Popen[str]:
         """Start it with pipes; the caller waits for it."""
-        return subprocess.Popen(
-            [SCRIPT, *arguments],
-            cwd=self._home,
-            env=self._environ | environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        with _minding_ctrl_c():
+            return subprocess.Popen(
+                [SCRIPT, *arguments],
+                cwd=self._home,
+                env=self._environ | environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+            )
 
     def on_terminal(self, *arguments: str, columns: int = 80) -> str:
         """Run it on a terminal and return everything that it wrote there."""
@@ -70,6 +74,16 @@ class Hermes:
         written = _read_all(ours)
         process.wait(_PATIENCE)
         return written.decode()
+
+
+@contextmanager
+def _minding_ctrl_c() -> Iterator[None]:
+    """Let what is started mind Ctrl-C: a shell's background job ignores it, and hands that on to all it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _read_all(descriptor: int) -> bytes:

@@ -53,6 +53,53 @@ def test_every_problem_of_the_configuration_is_a_line_with_file_line_and_key(
     assert done.err == "plugins and journal can be checked once the configuration is right\n"
 
 
+def test_manifests_are_looked_at_too_while_the_configuration_is_wrong_elsewhere(
+    lonely: Hermes, tmp_path: Path
+) -> None:
+    furnish(tmp_path, {"router": {"min_confidence": 3}, "plugins": {"needy": {"rows": "${NOT_SET}"}}})
+    write_plugin(tmp_path, "late", timeout=-1)
+    write_plugin(
+        tmp_path, "needy", config={"properties": {"rows": {"type": "integer"}}, "required": ["rows"]}
+    )
+    done = lonely("check")
+    assert done.code == 1
+    assert [line.split(": ", 2)[:2] for line in done.lines] == [
+        ["hermes.yaml:1", "plugins.needy.rows"],
+        ["hermes.yaml:1", "router.min_confidence"],
+        ["plugins/late/manifest.json:1", "timeout"],
+    ]
+    assert done.err == (
+        "the plugins' sections and the journal can be checked once the configuration is right\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "hermes", ["{plugins_dir: 5}", "{plugins_dir: '${NOT_SET}'}", "[]", "{plugins_dir: nowhere, port: 80}"]
+)
+def test_manifests_whose_place_is_uncertain_are_not_looked_at(
+    lonely: Hermes, tmp_path: Path, hermes: str
+) -> None:
+    write_plugin(tmp_path, "late", timeout=-1)
+    (tmp_path / "hermes.yaml").write_text(f"hermes: {hermes}\n")
+    done = lonely("check")
+    assert (done.code, len(done.lines)) == (1, 1)
+    assert done.err == "plugins and journal can be checked once the configuration is right\n"
+
+
+def test_files_are_named_without_detours(lonely: Hermes, tmp_path: Path) -> None:
+    furnish(tmp_path)
+    write_plugin(tmp_path, "late", timeout=-1)
+    (tmp_path / "deep" / "chk").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "chk")
+    (tmp_path / "deep" / "chk" / "hermes.yaml").write_text("hermes: {plugins_dir: ../../plugins}\n")
+    for config in ("deep/chk/hermes.yaml", "link/hermes.yaml"):
+        (line,) = lonely("check", "-c", config).lines
+        assert line.startswith("plugins/late/manifest.json:1: timeout: ")
+    (tmp_path / "deep" / "chk" / "hermes.yaml").write_text("hermes: {plugins_dir: ../none}\n")
+    warning = lonely("check", "-c", "link/hermes.yaml").lines[0]
+    assert warning.endswith(f"there is no folder {tmp_path / 'deep' / 'none'}")
+
+
 def test_a_file_that_was_named_and_is_not_there_is_a_problem(lonely: Hermes) -> None:
     done = lonely("check", "-c", "nowhere.yaml")
     assert (done.code, done.lines) == (1, ["nowhere.yaml: there is no such file"])

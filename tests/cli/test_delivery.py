@@ -83,6 +83,21 @@ def test_a_stream_that_the_daemon_ends_is_taken_up_again(
     assert scripted.asked[2].headers["last-event-id"] == "1"
 
 
+def test_streams_that_only_say_that_the_daemon_stops_lose_no_place(scripted: Scripted, heard: Heard) -> None:
+    word = b'event: stream\ndata: {"reason": "shutdown"}\n\n'
+    scripted.say(stream(frame(RECEIVED, 1), word))
+    for _ in range(2):
+        scripted.say_json(RUNNING)
+        scripted.say(stream(word))
+    scripted.say_json(RUNNING)
+    scripted.say(stream(frame(SUCCEEDED, 2)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard == [RECEIVED, SUCCEEDED]
+    again = [asked for asked in scripted.asked if asked.path.endswith("/events")]
+    assert [asked.headers.get("last-event-id") for asked in again] == ["1", "1", "1"]
+
+
 def test_a_message_that_ended_while_nobody_listened_is_found_by_its_record(
     scripted: Scripted, heard: Heard
 ) -> None:

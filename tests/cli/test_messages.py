@@ -14,11 +14,26 @@ def test_messages_are_listed_newest_first_with_what_was_asked(hermes: Hermes, da
     second = daemon.send("nobody knows this", session_id="cli.list")["request_id"]
     done = hermes("messages", "list", "--session", "cli.list")
     header, *lines = done.lines
-    assert header.split() == ["RECEIVED", "REQUEST", "ID", "STATUS", "INTENT", "TEXT"]
+    assert header.split() == ["RECEIVED", "REQUEST", "ID", "STATUS", "CODE", "INTENT", "TEXT"]
     assert [line.split()[2:] for line in lines] == [
-        [second, "no_match", "–", "nobody", "knows", "this"],
-        [first, "succeeded", "echo", "复述", "第一句"],
+        [second, "failed", "no_match", "–", "nobody", "knows", "this"],
+        [first, "succeeded", "–", "echo", "复述", "第一句"],
     ]
+
+
+def test_a_message_without_a_text_is_told_by_its_payload_as_json(hermes: Hermes, daemon: Daemon) -> None:
+    payload = {"what": "none", "组": ["运维", None]}
+    request_id = daemon.send(intent="lab.give", payload=payload, session_id="cli.payload")["request_id"]
+    written = '{"what":"none","组":["运维",null]}'
+    assert hermes("messages", "list", "--session", "cli.payload").lines[1].endswith(f"  {written}")
+    assert f"asked     {written}" in hermes("messages", "show", request_id).lines
+
+
+def test_an_error_code_that_is_given_as_a_status_is_sent_to_the_right_option(hermes: Hermes) -> None:
+    done = hermes("messages", "list", "--status", "no_match")
+    assert (done.code, done.out) == (2, "")
+    assert "'no_match' is not one of" in done.err
+    assert done.err.endswith("; the code of an error goes to --code\n")
 
 
 def test_the_list_can_be_narrowed(hermes: Hermes, daemon: Daemon) -> None:

@@ -6,14 +6,22 @@ import json
 import re
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Hermes
+from tests.cli.scripted import Scripted
 from tests.conftest import StartDaemon
 from tests.support.daemon import Daemon
 from tests.support.waiting import until
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,6 @@ def test_intent_payload_and_session_reach_the_plugin(hermes: Hermes, daemon: Dae
         (["--intent", "lab.raise"], "plugin_error: The tool failed: ValueError: that went wrong"),
         (["--intent", "fragile.read"], "plugin_crashed: The tool's process ended unexpectedly."),
         (["--intent", "stuck.sleep", "慢"], "plugin_timeout: 该工具执行超时（0.3 秒）"),
-        (["--intent", "gate.sign"], "confirmation_required: gate.sign changes things"),
         (["--intent", "echo", "--payload", '{"steps": "many"}'], "invalid_payload: "),
     ],
 )
@@ -68,21 +75,37 @@ def test_what_the_daemon_does_not_take_is_code_1_and_one_line(hermes: Hermes) ->
     assert done.err == "Error: invalid_field: text and payload.text differ; give one of them\n"
 
 
-def test_a_question_is_printed_with_its_numbered_options(hermes: Hermes) -> None:
+def test_what_can_be_chosen_is_printed_as_it_can_be_sent(hermes: Hermes) -> None:
     done = hermes("send", "上线")
     assert done.code == 1
     assert done.lines == [
-        "您指的是哪一个？",
-        "1. 上线应用 / bring out the app (deploy.app)",
-        "2. 上线网站 / bring out the website (deploy.web)",
+        "/deploy.app  上线应用 / bring out the app",
+        "/deploy.web  上线网站 / bring out the website",
     ]
     assert done.err == "clarification_needed: 有几个工具都可能合适，需要您选一个。\n"
+    assert hermes("send", "/deploy.app 上线").code == 0
 
 
-def test_a_question_for_what_is_missing_is_printed(hermes: Hermes) -> None:
+def test_a_question_for_what_is_missing_is_one_line_on_stderr(hermes: Hermes) -> None:
     done = hermes("send", "deploy the website v1.2")
-    assert done.code == 1
-    assert done.lines == ["These parameters are still missing: region"]
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "clarification_needed: These parameters are still missing: region\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "remedy"),
+    [
+        ("paper 7", "gate.sign changes things and needs a confirmation: ", ". Use: hermes send --yes"),
+        ("第 7 份", "gate.sign 会修改数据，需要确认：", "。请用：hermes send --yes"),
+    ],
+)
+def test_what_has_to_be_confirmed_is_told_with_the_option_that_does_it(
+    hermes: Hermes, name: str, sentence: str, remedy: str
+) -> None:
+    done = hermes("send", "--intent", "gate.sign", "--payload", json.dumps({"name": name}))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"confirmation_required: {sentence}")
+    assert done.err.endswith(f"{remedy}\n")
 
 
 def test_yes_agrees_to_a_call_that_changes_something(hermes: Hermes) -> None:
@@ -153,17 +176,56 @@ def test_ctrl_c_stops_the_waiting_and_not_the_message(hermes: Hermes, daemon: Da
     found = re.fullmatch(
         r"Error: not waiting any more, the message goes on: hermes messages show (\S+)\n", line
     )
-    assert found
+    assert found, line
     gate.touch()
     assert until(lambda: daemon.record(found[1])["status"] == "succeeded")
+
+
+def test_ctrl_c_before_the_daemon_has_answered_names_the_message_too(
+    lonely: Hermes, scripted: Scripted
+) -> None:
+    over = threading.Event()
+    scripted.say(over)
+    with lonely.start("send", "x", HERMES_URL=scripted.start()) as waiting:
+        (asked,) = until(lambda: scripted.asked)
+        waiting.send_signal(signal.SIGINT)
+        out, err = waiting.communicate(timeout=10)
+    over.set()
+    assert (waiting.returncode, out) == (1, "")
+    look = f"hermes messages show {asked.body['request_id']}"
+    assert err == f"Error: not waiting any more, the message goes on if it has arrived: {look}\n"
+
+
+def test_a_daemon_that_stops_and_comes_back_is_followed_and_each_event_is_told_once(
+    lonely: Hermes, start_daemon: StartDaemon, tmp_path: Path
+) -> None:
+    bind = f"127.0.0.1:{free_port()}"
+    first = start_daemon({"hermes": {"bind": bind}, "limits": {"shutdown_grace": 2}}, plugins=["gate"])
+    gate = tmp_path / "gate"
+    payload = json.dumps({"gate": str(gate), "name": "两次"})
+    with lonely.start(
+        "send", "--follow", "--intent", "gate.read", "--payload", payload, HERMES_URL=first.url
+    ) as sent:
+        first.line(event="PROGRESS")
+        first.stop()
+        start_daemon().line(event="PROGRESS")
+        gate.touch()
+        out, err = sent.communicate(timeout=20)
+    accepted, *steps = err.splitlines()
+    assert (sent.returncode, "两次" in out) == (0, True), err
+    assert accepted.startswith("accepted as ")
+    assert steps == [
+        "running gate.read",
+        "在门口等 / at the gate",
+        "running gate.read, attempt 2",
+        "在门口等 / at the gate",
+    ]
 
 
 def test_a_message_is_followed_through_a_crash_of_the_daemon(
     lonely: Hermes, start_daemon: StartDaemon, tmp_path: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    first = start_daemon({"hermes": {"bind": f"127.0.0.1:{port}"}}, plugins=["gate"])
+    first = start_daemon({"hermes": {"bind": f"127.0.0.1:{free_port()}"}}, plugins=["gate"])
     gate = tmp_path / "gate"
     payload = json.dumps({"gate": str(gate), "name": "两次"})
     with lonely.start(

@@ -93,12 +93,23 @@ FAILURES: list[tuple[CallEnded, str, bool, str, str]] = [
 ]
 
 
+def outcome_of(failure: CallEnded, **given: Any) -> ResultEnvelope:
+    usual: dict[str, Any] = {
+        "elapsed_ms": 0.0,
+        "locale": "en",
+        "writes": False,
+        "repeatable": True,
+        "limit": 1,
+    }
+    return from_failure(failure, **usual | given)
+
+
 @pytest.mark.parametrize(("failure", "code", "retryable", "chinese", "english"), FAILURES)
 def test_every_way_to_fail_has_its_code_and_a_sentence_in_both_languages(
     failure: CallEnded, code: str, retryable: bool, chinese: str, english: str
 ) -> None:
     for locale, part in (("zh", chinese), ("en", english)):
-        envelope = from_failure(failure, elapsed_ms=3.0, locale=locale, writes=False, limit=1024)  # type: ignore[arg-type]
+        envelope = outcome_of(failure, elapsed_ms=3.0, locale=locale, limit=1024)
         assert envelope.error is not None
         assert (envelope.error.code, envelope.error.retryable) == (code, retryable)
         assert part in envelope.error.message
@@ -109,8 +120,17 @@ def test_every_way_to_fail_has_its_code_and_a_sentence_in_both_languages(
 def test_a_call_that_writes_warns_if_nobody_knows_how_far_it_came(failure: CallEnded) -> None:
     unknown = isinstance(failure, TimedOut | Crashed)
     for locale, sentence in MAY_HAVE.items():
-        envelope = from_failure(failure, elapsed_ms=0.0, locale=locale, writes=True, limit=1)  # type: ignore[arg-type]
+        envelope = outcome_of(failure, locale=locale, writes=True, repeatable=False)
         assert envelope.warning == (sentence if unknown else None)
+
+
+@pytest.mark.parametrize("failure", [failure for failure, *_ in FAILURES])
+def test_what_may_have_been_written_is_never_called_retryable(failure: CallEnded) -> None:
+    error = outcome_of(failure, writes=True, repeatable=False).error
+    assert error is not None
+    assert error.retryable == isinstance(failure, Unavailable), (
+        "only a call that never started is safe to repeat"
+    )
 
 
 def test_an_end_without_a_call_can_carry_data_and_a_warning() -> None:

@@ -34,7 +34,7 @@ def texts(story: Story) -> list[str]:
 async def test_events_are_numbered_from_one_and_carry_their_members(story: Story) -> None:
     story.tell("TASK_RECEIVED")
     story.tell("TOOL_STARTED", attempt=1, plugin="天气")
-    story.tell("TOOL_SUCCEEDED", at=1_700_000_000.25, envelope={"data": None}, digest="–")
+    story.tell("TOOL_SUCCEEDED", number=1_700_000_000_250_000, envelope={"data": None}, digest="–")
     first, second, last = told(story)
     assert 0 < first.pop("timestamp") <= second.pop("timestamp")
     ids = {"request_id": "r1", "session_id": "s1"}
@@ -123,3 +123,18 @@ async def test_a_frame_has_an_id_for_both_kinds_of_stream(story: Story) -> None:
         published.body,
     )
     assert b"\n" not in published.body
+
+
+async def test_what_an_earlier_process_told_is_part_of_the_story_and_told_to_nobody_again(
+    story: Story, bus: Bus
+) -> None:
+    listener, _ = bus.subscribe(lambda _: True)
+    story.recall("TASK_RECEIVED", 1_700_000_000.25)
+    story.tell("TOOL_STARTED", attempt=2)
+    bus.close("shutdown")
+    assert [one.type async for one in listener.events()] == ["TOOL_STARTED"]
+    assert [(event["type"], event["seq"]) for event in told(story)] == [
+        ("TASK_RECEIVED", 1),
+        ("TOOL_STARTED", 2),
+    ]
+    assert told(story)[0]["timestamp"] == 1_700_000_000.25

@@ -81,6 +81,32 @@ def test_a_call_that_is_run_again_after_a_restart_counts_its_attempts(
     assert daemon.runs(request_id) == 3
 
 
+def test_who_listened_before_a_kill_misses_nothing_that_came_after_it(
+    start_daemon: StartDaemon, tmp_path: Path
+) -> None:
+    """The story goes on under its own beginning; an id from before the kill is good for resuming."""
+    gate = tmp_path / "gate"
+    daemon = start_daemon(plugins=["gate"])
+    read, write = (
+        daemon.accept(intent=intent, payload={"gate": str(gate)}) for intent in ("gate.read", "gate.write")
+    )
+    until(lambda: daemon.runs(read) and daemon.runs(write))
+    with daemon.stream(f"/v1/messages/{read}/events") as stream:
+        seen = stream.until("PROGRESS")
+    daemon.kill()
+    gate.touch()
+    again = start_daemon()
+    _endings(again, read), _endings(again, write)
+    late = again.story(read, last_event_id=str(seen[-1].id))
+    assert [frame.event for frame in late] == ["TOOL_STARTED", "PROGRESS", "TOOL_SUCCEEDED"]
+    assert late[0].data["attempt"] == 2
+    whole = again.story(read)
+    assert [frame.event for frame in whole] == ["TASK_RECEIVED", *(frame.event for frame in late)]
+    assert [frame.data["seq"] for frame in whole] == [1, 2, 3, 4]
+    assert whole[0].data["timestamp"] == round(again.record(read)["received_at"], 6)
+    assert [frame.event for frame in again.story(write, last_event_id=str(seen[-1].id))] == ["TOOL_FAILED"]
+
+
 def test_a_repetition_after_the_restart_still_runs_nothing(start_daemon: StartDaemon) -> None:
     daemon = start_daemon(plugins=["gate"])
     body = {"intent": "gate.write", "request_id": "order-1", "payload": {"name": "订单"}}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hermes.catalog import known
 from hermes.errors import ConfigError
 from hermes.host.manifest import (
     Confirm,
@@ -200,7 +201,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_key_and_remedy(tmp_p
         "23 config.type",
     ]
     assert "did you mean name?" in lines[1]
-    assert "is not available in this version; known are python" in lines[2]
+    assert "is not available in this version; known are " + ", ".join(known("host.runtimes")) in lines[2]
     assert "is not available in this version" in lines[3]
     assert "invalid perl operator" in lines[9]
 

@@ -8,7 +8,9 @@ import jsonschema_rs
 import pytest
 from pydantic import ValidationError
 
-from hermes.host.manifest_file import ManifestFile, manifest_schema
+from hermes.host.manifest_file import ManifestFile
+from hermes.host.manifest_schema import manifest_schema
+from tests.support.samples import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "manifest.schema.json"
@@ -21,10 +23,9 @@ def test_the_published_schema_is_that_of_the_code() -> None:
 
 def test_the_manifests_of_this_repository_fit_the_published_schema() -> None:
     validator = jsonschema_rs.validator_for(json.loads(PUBLISHED.read_text(encoding="utf-8")))
-    manifests = sorted(ROOT.glob("plugins/*/manifest.json"))
-    assert manifests
-    for manifest in manifests:
-        assert list(validator.iter_errors(json.loads(manifest.read_text(encoding="utf-8-sig")))) == []
+    for folder in SAMPLES.values():
+        manifest = (folder / "manifest.json").read_text(encoding="utf-8-sig")
+        assert list(validator.iter_errors(json.loads(manifest))) == []
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from hermes.host.parameters import Parameters
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
+from tests.support.samples import SAMPLES
 
-PLUGINS = sorted(file.parent for file in (Path(__file__).parents[2] / "plugins").glob("*/manifest.json"))
-SAMPLES = {"echo", "gitlab-pipeline", "sqlite-query", "system-status"}
-MANIFESTS = [load_manifest(folder) for folder in PLUGINS]
+MANIFESTS = [load_manifest(folder) for folder in SAMPLES.values()]
 INTENTS = [(manifest.name, intent) for manifest in MANIFESTS for intent in manifest.intents]
 EXAMPLES = [
     pytest.param(intent, text, id=f"{intent.name}: {text}")
@@ -35,22 +34,14 @@ def router() -> Router:
     return Router(["prefix", "keyword"], Thresholds(), entries=entries)
 
 
-def test_the_samples_are_there() -> None:
-    assert {manifest.name for manifest in MANIFESTS} >= SAMPLES
-
-
-@pytest.mark.parametrize("folder", PLUGINS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", SAMPLES.values(), ids=SAMPLES)
 def test_a_plugin_is_called_like_its_folder_and_needs_no_variable(folder: Path) -> None:
     manifest = load_manifest(folder)
     assert manifest.name == folder.name
     assert (manifest.env, manifest.dependencies) == ((), ())
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [folder for folder in PLUGINS if (folder / "plugin.py").exists()],
-    ids=lambda folder: folder.name,
-)
+@pytest.mark.parametrize("folder", SAMPLES.values(), ids=SAMPLES)
 def test_a_plugin_needs_the_standard_library_alone(folder: Path) -> None:
     code = "import plugin; assert plugin.handle.__code__.co_argcount == 2"
     command = [sys.executable, "-S", "-B", "-W", "error", "-c", code]

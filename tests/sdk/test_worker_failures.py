@@ -88,6 +88,18 @@ def test_what_a_handler_raises_becomes_one_line_with_its_place_and_ends_nothing_
         assert worker.result(fine=True) == 1
 
 
+def test_a_syntax_error_of_the_plugin_is_its_message_alone_and_another_one_keeps_its_place(
+    tmp_path: Path,
+) -> None:
+    code = "import ast\n\nasync def handle(message, context):\n    ast.parse('x = (')\n"
+    with ByHand(tmp_path, code) as worker:
+        worker.initialize()
+        error = worker.answer(worker.handle())[0]["error"]
+        assert error["message"] == "SyntaxError: '(' was never closed (<unknown>, line 1)"
+    with ByHand(tmp_path, "x = (\n") as worker:
+        assert worker.initialize()["error"]["message"] == "SyntaxError: '(' was never closed"
+
+
 def test_the_place_is_the_plugins_own_line_even_if_a_library_raised(tmp_path: Path) -> None:
     code = "import json\n\nasync def handle(message, context):\n    return json.loads('{')\n"
     with ByHand(tmp_path, code) as worker:

@@ -157,9 +157,9 @@ class Client:
         headers = _json_headers({"accept": "text/event-stream"})
         return Stream(*self._open("POST", "/v1/messages", body=json.dumps(body).encode(), headers=headers))
 
-    def story(self, request_id: str) -> list[Frame]:
+    def story(self, request_id: str, **headers: str) -> list[Frame]:
         """Return all frames of a message's stream, which ends with the message."""
-        with self.stream(f"/v1/messages/{request_id}/events") as stream:
+        with self.stream(f"/v1/messages/{request_id}/events", **headers) as stream:
             return list(stream)
 
     def _open(

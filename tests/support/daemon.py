@@ -14,10 +14,10 @@ from typing import Any
 import psutil
 
 from tests.support.client import Client
+from tests.support.samples import PLUGINS
 from tests.support.waiting import until
 
 SAMPLES = Path(__file__).parents[2] / "plugins"
-PLUGINS = (SAMPLES, Path(__file__).parent / "plugins")
 _STOPPED_WITHIN = 20.0  # seconds
 
 Config = Mapping[str, Mapping[str, Any]]
@@ -125,8 +125,7 @@ def furnish(home: Path, config: Config | None = None, plugins: Iterable[Path] = 
 
 def plugin_folder(name: str) -> Path:
     """Return the folder of a sample plugin or of one for tests."""
-    (folder,) = [place / name for place in PLUGINS if (place / name).is_dir()]
-    return folder
+    return PLUGINS[name]
 
 
 def write_plugin(home: Path, name: str, code: str = "", **manifest: Any) -> Path:
