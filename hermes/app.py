@@ -157,7 +157,13 @@ class App:
         bus = Bus(on_slow=metrics.sse_dropped.labels("slow").inc)
         metrics.sse_subscribers.set_function(lambda: bus.subscribers)
         pipeline = Pipeline(
-            PipelineSettings(limits.pending, limits.result_bytes, limits.inline_bytes, config.hermes.locale),
+            PipelineSettings(
+                limits.pending,
+                limits.pending_bytes,
+                limits.result_bytes,
+                limits.inline_bytes,
+                config.hermes.locale,
+            ),
             Rooms(journal, router, host, bus, self._logs, deadlines, metrics),
         )
         return _Parts(journal, bus, router, host, pipeline, metrics)

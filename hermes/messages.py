@@ -170,6 +170,11 @@ class Record:
     received_at: float = 0.0
     finished_at: float | None = None
 
+    @property
+    def raw_link(self) -> str:
+        """Where the whole result is."""
+        return f"/v1/messages/{self.message.request_id}/raw"
+
     def fixed(self) -> dict[str, Any]:
         """Return the members that never change; the dataclasses inside are left to the JSON encoder."""
         message = self.message
@@ -185,7 +190,7 @@ class Record:
             "retry_of": self.retry_of,
             "metadata": self.metadata,
             "received_at": self.received_at,
-            "links": {"self": path, "events": path + "/events", "raw": path + "/raw"},
+            "links": {"self": path, "events": path + "/events", "raw": self.raw_link},
         }
 
     def changing(self) -> dict[str, Any]:

@@ -26,4 +26,4 @@ def command(config: Path | None) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(App(settings, os.environ, logs=logs).run())
     finally:
-        logs.sink.flush()
+        logs.sink.close()

@@ -161,8 +161,8 @@ class AuthSection(Section):
 
 
 class LimitsSection(Section):
-    """`limits:` sizes in bytes, waits in seconds. `pending` counts messages that were accepted and have not
-    ended; `frame_bytes` is one line of the plugin wire and follows `result_bytes` unless it is given.
+    """`limits:` sizes in bytes, waits in seconds. `pending` and `pending_bytes` bound what was accepted and has
+    not ended; `frame_bytes` is one line of the plugin wire and follows `result_bytes` unless it is given.
     """
 
     later = frozenset({"hops"})
@@ -173,6 +173,7 @@ class LimitsSection(Section):
     queue_wait: Positive = 3600.0
     shutdown_grace: Annotated[Number, Field(ge=0)] = 10.0
     pending: Count = 10_000
+    pending_bytes: Count = 256 * _MIB
     frame_bytes: Count = Field(default_factory=lambda limits: limits["result_bytes"] + _FRAME_MARGIN)
 
     @model_validator(mode="after")

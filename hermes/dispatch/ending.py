@@ -9,7 +9,7 @@ from hermes.digest.digest import digest, error_digest
 from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live
 from hermes.dispatch.outcomes import failed
-from hermes.dispatch.records import WrittenEnvelope, write_envelope
+from hermes.dispatch.records import WrittenEnvelope, end_fields, write_envelope
 from hermes.dispatch.sentences import say
 from hermes.host.manifest import Summary
 from hermes.journal.base import Journal
@@ -47,7 +47,8 @@ class Ending:
         await make_safe(self._journal, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
-        live.story.tell(event, number=number, envelope=written.shown, digest=record.digest)
+        raw = None if written.apart is None else record.raw_link
+        live.story.tell(event, number=number, **end_fields(written.shown, record.digest, raw=raw))
         live.release()
         self._metrics.messages.labels(entry.code or "succeeded", record.message.source).inc()
         self._seconds.observe(time.perf_counter() - started)

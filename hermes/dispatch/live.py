@@ -133,6 +133,8 @@ class LiveTable:
 
     def __init__(self) -> None:
         self._messages: dict[MessageKey, Live] = {}
+        self.size = 0
+        """Bytes of JSON that came with them."""
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -142,11 +144,13 @@ class LiveTable:
 
     def add(self, live: Live) -> None:
         """Take a message in."""
+        self.size += len(live.fixed)
         self._messages[live.key] = live
 
     def remove(self, live: Live) -> None:
         """Let a message go."""
-        self._messages.pop(live.key, None)
+        if self._messages.pop(live.key, None) is not None:
+            self.size -= len(live.fixed)
 
     def get(self, key: MessageKey) -> Live | None:
         """Return a message by owner and request_id."""

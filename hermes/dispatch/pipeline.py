@@ -35,9 +35,10 @@ _RECOVERED_AT_A_TIME = 500
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """`pending` bounds the messages under way; sizes are in bytes; `locale` is auto, zh or en."""
+    """`pending` and `pending_bytes` bound the messages under way; `locale` is auto, zh or en."""
 
     pending: int
+    pending_bytes: int
     result_bytes: int
     inline_bytes: int
     locale: Literal["auto", "zh", "en"]
@@ -72,7 +73,7 @@ class Pipeline:
 
     def __init__(self, settings: PipelineSettings, rooms: Rooms) -> None:
         self.live = LiveTable()
-        self._pending = settings.pending
+        self._settings = settings
         self._journal = rooms.journal
         self._host = rooms.host
         self._deadlines = rooms.deadlines
@@ -112,17 +113,19 @@ class Pipeline:
             return _replayed(known, submission)
         self._admit()
         live = self._intake.open(submission, principal, entry_id=self._journal.next_id())
-        self.live.add(live)
         older = await self._keep(live)
         if older is not None:
             return _replayed(older, submission)
-        live.story.tell("TASK_RECEIVED")
-        self._begin(live)
+        if not self.stopping:  # what is kept while Hermes stops is for the next start
+            live.story.tell("TASK_RECEIVED")
+            self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)
         return Receipt(live)
 
     async def wait(self, live: Live, seconds: float) -> None:
-        """Wait for the end of a message, at most `seconds`."""
+        """Wait for the end of a message, at most `seconds`, and not for one that will not be begun."""
+        if live.task is None:
+            return
         with contextlib.suppress(TimeoutError):
             await self._deadlines.wait(live.wait(), seconds)
 
@@ -141,16 +144,8 @@ class Pipeline:
         """Take up what an earlier process accepted and did not end, and return how many messages that were."""
         last_id = count = 0
         while entries := await self._journal.unfinished(after=last_id, limit=_RECOVERED_AT_A_TIME):
-            for entry in entries:
-                live = self._intake.reopen(
-                    read_record(entry), entry_id=entry.id, fingerprint=entry.fingerprint
-                )
-                self.live.add(live)
-                live.kept = True
-                live.story.recall("TASK_RECEIVED", live.record.received_at)
-                self._begin(live)
+            count += sum(map(self._take_up, entries))
             last_id = entries[-1].id
-            count += len(entries)
         return count
 
     async def stop(self, grace: float) -> None:
@@ -171,7 +166,7 @@ class Pipeline:
     def _admit(self) -> None:
         if self.stopping:
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
-        if len(self.live) >= self._pending:
+        if len(self.live) >= self._settings.pending or self.live.size >= self._settings.pending_bytes:
             raise RateLimited(
                 f"{len(self.live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
             )
@@ -189,6 +184,7 @@ class Pipeline:
     async def _keep(self, live: Live) -> Entry | None:
         """Make a new message safe, or return the older entry that has its request_id."""
         try:
+            self.live.add(live)
             claim = self._execution.foresee(live)
             live.claimed = claim is not None
             older = await self._journal.append(live.to_entry(None, claim=claim))
@@ -220,6 +216,20 @@ class Pipeline:
         summary = Summary() if target is None else target.plugin.manifest.summary
         await self._ending.end(live, envelope, summary=summary)
         self.live.remove(live)
+
+    def _take_up(self, entry: Entry) -> bool:
+        """Go on with a message; one that cannot be read must not keep the others, or the daemon, from starting."""
+        try:
+            record = read_record(entry)
+        except ValueError as error:
+            self._log.error("entry_unreadable", request_id=entry.request_id, reason=str(error)[:200])
+            return False
+        live = self._intake.reopen(record, entry_id=entry.id, fingerprint=entry.fingerprint)
+        self.live.add(live)
+        live.kept = True
+        live.story.recall("TASK_RECEIVED", record.received_at)
+        self._begin(live)
+        return True
 
     async def _claim(self, live: Live) -> None:
         await make_safe(self._journal, live.to_entry(None), log=self._log)

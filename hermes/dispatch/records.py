@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
 import orjson
 from pydantic import TypeAdapter
@@ -60,8 +61,9 @@ def write_record(
 
 
 def read_record(entry: Entry) -> Record:
-    """Return the record in an entry."""
-    return _reader().validate_json(entry.record)
+    """Return the record in an entry; raises ValueError if it is none."""
+    # Read by what wrote it: the JSON parser of pydantic gives up at a depth that is accepted here.
+    return _reader().validate_python(orjson.loads(entry.record))
 
 
 @cache
@@ -83,6 +85,22 @@ def write_events(told: Iterable[Published]) -> bytes:
     return b"[" + b",".join(one.body for one in told) + b"]"
 
 
+def end_fields(envelope: orjson.Fragment, digest: str | None, *, raw: str | None) -> dict[str, Any]:
+    """Return the members of the event that ends a story; `raw` is where the data is if it is not shown."""
+    fields = {"envelope": envelope, "digest": digest}
+    return fields if raw is None else {**fields, "links": {"raw": raw}}
+
+
+def _shown(envelope: dict[str, Any]) -> orjson.Fragment:
+    # The data by itself: it may be nested as deeply as can be written, and an event is two levels more.
+    data = orjson.Fragment(orjson.dumps(envelope["data"]))
+    return orjson.Fragment(orjson.dumps({**envelope, "data": data}))
+
+
+def _raw_link(record: dict[str, Any], apart: bytes | None) -> str | None:
+    return None if apart is None else str(record["links"]["raw"])
+
+
 def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
     """Yield the frames of a message that has ended, those of a higher number than `after`."""
     record = orjson.loads(entry.record)
@@ -93,7 +111,7 @@ def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
         entry.session_id,
         len(told) + 1,
         record["finished_at"],
-        {"envelope": record["envelope"], "digest": record["digest"]},
+        end_fields(_shown(record["envelope"]), record["digest"], raw=_raw_link(record, entry.data)),
     )
     for event in [*told, last.to_dict()]:
         number = round(event["timestamp"] * 1e6)

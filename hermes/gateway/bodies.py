@@ -15,6 +15,7 @@ from hermes.dispatch.submission import Submission
 from hermes.errors import InvalidField, Malformed, TooLarge, UnsupportedMediaType
 from hermes.gateway.head import Head
 from hermes.messages import ID_PATTERN
+from hermes.strict_json import exceeds_64_bits
 
 _M = TypeVar("_M", bound=BaseModel)
 _Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
@@ -93,13 +94,16 @@ async def read_json(head: Head, receive: Receive, *, limit: int) -> dict[str, An
     Raises:
         UnsupportedMediaType: it is not declared as JSON.
         TooLarge: it has more than `limit` bytes.
-        Malformed: it is not a JSON object.
+        Malformed: it is not a JSON object, or holds an integer beyond 64 bits.
     """
     media_type = head.header(b"content-type").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise UnsupportedMediaType("send JSON, with the header Content-Type: application/json")
+    raw = await _read(head, receive, limit=limit)
+    if exceeds_64_bits(raw):
+        raise Malformed("the body holds an integer beyond 64 bits; send it as a string")
     try:
-        body = orjson.loads(await _read(head, receive, limit=limit))
+        body = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):

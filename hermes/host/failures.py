@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 _CANCELLED = -32800  # the wire's code for a call that was cancelled
 _REASON = 1000  # characters of a worker's message that are kept
 
@@ -29,6 +31,17 @@ class TimedOut(CallEnded):
 class Crashed(CallEnded):
     """The worker process died while the call ran, which may have taken effect."""
 
+    @classmethod
+    def of(cls, code: int, *, mute: bool, last_error: str) -> Crashed:
+        """Return the failure that an exit code tells of, −n for signal n; `last_error` is what it wrote last to stderr.
+
+        `mute` says that it was killed because it had closed its stdout.
+        """
+        how = "ended with " + (f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}")
+        if mute:
+            how = "closed its stdout and was killed"
+        return cls(f"the worker {how}" + (f": {last_error}" if last_error else ""))
+
 
 class Raised(CallEnded):
     """The handler raised, or gave something that has no JSON form; `where` is `{"file", "line"}` if known."""
@@ -39,11 +52,11 @@ class Raised(CallEnded):
     def of(cls, error: object) -> Raised:
         """Return the failure that an error object of JSON-RPC tells of, its message as one line."""
         members = error if isinstance(error, dict) else {}
-        message = str(members.get("message") or "the worker gave an error without a message")
-        failure = cls(
-            "the handler was cancelled" if members.get("code") == _CANCELLED else " ".join(message.split())
-        )
-        failure.reason = failure.reason[:_REASON]
+        message = members.get("message")
+        reason = " ".join(message.split())[:_REASON] if isinstance(message, str) else ""
+        if members.get("code") == _CANCELLED:
+            reason = "the handler was cancelled"
+        failure = cls(reason or "the worker gave an error without a message")
         where = members.get("data")
         failure.where = where if isinstance(where, dict) else None
         return failure
@@ -51,3 +64,10 @@ class Raised(CallEnded):
 
 class ResultTooLarge(CallEnded):
     """The answer was over the frame limit; the handler did finish."""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

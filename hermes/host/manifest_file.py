@@ -93,7 +93,7 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed, json_schema_input_type=list[Text])]
 Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, le=31_536_000)]  # at most a year
 Weight = Annotated[
     float, Field(ge=-1, le=1, json_schema_extra={"not": {"const": 0}}), AfterValidator(_weight)
 ]

@@ -84,7 +84,12 @@ def notification(method: str, params: Any) -> bytes:
     return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def refusal(request_id: Any, method: str) -> bytes:
+def word(value: Any) -> str:
+    """Return a text, or a number as one; anything else is no word and gives an empty one."""
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def refusal(request_id: int | str, method: str) -> bytes:
     """Return the answer to a request whose method the host does not have."""
     error = {"code": -32601, "message": f"the host has no method {method!r}"}
     frame = {"jsonrpc": "2.0", "id": request_id, "error": error}

@@ -15,12 +15,14 @@ from typing import Any, Protocol, cast
 import orjson
 
 from hermes.host import wire
-from hermes.host.failures import Crashed, Raised, ResultTooLarge
+from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge
+from hermes.strict_json import exceeds_64_bits
 
 _STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is left out
 _TOO_LONG = "(a line that is too long)"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_LAST_WORDS = 0.5  # seconds that a dead worker's pipes are read on, should someone else hold them open
+_LAST_WORDS = 0.5  # seconds between the end of the process and that of its pipes, whichever comes first
+_BEYOND = "the result holds an integer beyond 64 bits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class _Streams:
     frames: wire.FrameReader
     errors: wire.FrameReader
     last_error: str = ""
+    mute: bool = False  # it was killed because its stdout had ended
     stdin: asyncio.WriteTransport | None = None
     calls: dict[str, Pending] = field(default_factory=dict)
     unsent: list[bytes] = field(default_factory=list)
@@ -82,7 +85,7 @@ class Worker(asyncio.SubprocessProtocol):
         self.pid = 0
         self.since = time.time()
         self.busy = 0
-        self.paused = 0  # calls that it was told to stop and has not let go of
+        self.paused = 0  # reasons to give it no call: a call that it was told to stop and has not, no stdout
         self.killed = False
         self.exited = asyncio.Event()
 
@@ -179,7 +182,22 @@ class Worker(asyncio.SubprocessProtocol):
             (self._streams.frames, self._on_line) if fd == 1 else (self._streams.errors, self._on_stderr)
         )
         for line in reader.feed(data):
-            accept(line)
+            try:
+                accept(line)
+            except Exception as error:  # noqa: BLE001 - the lines behind it belong to other calls
+                context = {"message": "a line of a worker could not be taken", "exception": error}
+                self._loop.call_exception_handler(context)
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        """Take the end of stdout for the end of the worker: without it no answer can come."""
+        if fd == 1 and not self.exited.is_set():
+            self.paused += 1
+            self._loop.call_later(_LAST_WORDS, self._silence)
+
+    def _silence(self) -> None:
+        if self._transport is not None and self._transport.get_returncode() is None:
+            self._streams.mute = True
+            self.kill()
 
     def process_exited(self) -> None:
         """End what the process left behind in its group; what it wrote last may still be on the way."""
@@ -195,11 +213,8 @@ class Worker(asyncio.SubprocessProtocol):
         if self.exited.is_set() or self._transport is None:
             return
         self.pipe_data_received(2, b"\n")  # its last line may have no end
-        code = self._transport.get_returncode() or 0
-        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
-        reason = f"the worker ended with {how}"
-        if self._streams.last_error:
-            reason += f": {self._streams.last_error}"
+        code, streams = self._transport.get_returncode() or 0, self._streams
+        reason = Crashed.of(code, mute=streams.mute, last_error=streams.last_error).reason
         self.exited.set()
         for request_id in list(self._pending):
             self._settle(request_id, failure=Crashed(reason))
@@ -216,60 +231,60 @@ class Worker(asyncio.SubprocessProtocol):
 
     def _on_line(self, line: bytes | wire.Oversized) -> None:
         if isinstance(line, wire.Oversized):
-            self._on_oversized(line)
+            too_large = ResultTooLarge("the answer was over the frame limit")
+            self._on_lost(line.request_id, too_large, otherwise="a frame over the limit was dropped")
             return
         try:
             frame = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            self._on_unreadable(line, error.msg)
-            return
-        if isinstance(frame, dict):
-            self._on_frame(frame)
-
-    def _on_frame(self, frame: dict[str, Any]) -> None:
-        method = frame.get("method")
-        if method is None:
-            self._on_answer(frame)
-        elif frame.get("id") is not None:
-            self._write(wire.refusal(frame["id"], str(method)))
-        elif isinstance(params := frame.get("params"), dict):
-            self._on_notification(str(method), params)
-
-    def _on_answer(self, frame: dict[str, Any]) -> None:
-        error = frame.get("error")
-        if error is None:
-            self._settle(frame.get("id"), frame.get("result"))
-            return
-        self._settle(frame.get("id"), failure=Raised.of(error))
-
-    def _on_unreadable(self, line: bytes, reason: str) -> None:
-        """End the call whose answer is nested too deeply or holds a number beyond all bounds."""
-        request_id = wire.answered_id(line, line)
-        if request_id in self._pending:
-            self._settle(request_id, failure=Raised(f"the result cannot be read: {reason}"))
-        else:
+            failure = Raised(_BEYOND if exceeds_64_bits(line) else f"the result cannot be read: {error.msg}")
             text = "not a frame: " + line[:200].decode("utf-8", "replace")
+            self._on_lost(wire.answered_id(line, line), failure, otherwise=text)
+            return
+        if not isinstance(frame, dict):
+            return
+        if frame.get("method") is None:
+            self._on_answer(frame, line)
+        elif frame.get("id") is not None:
+            self._on_request(frame["id"], wire.word(frame["method"]))
+        elif isinstance(params := frame.get("params"), dict):
+            self._on_notification(wire.word(frame["method"]), params)
+
+    def _on_answer(self, frame: dict[str, Any], line: bytes) -> None:
+        error, failure = frame.get("error"), None
+        if error is not None:
+            failure = Raised.of(error)
+        elif exceeds_64_bits(line):
+            failure = Raised(_BEYOND)
+        self._settle(frame.get("id"), frame.get("result"), failure=failure)
+
+    def _on_request(self, request_id: Any, method: str) -> None:
+        if type(request_id) in (int, str):
+            self._write(wire.refusal(request_id, method))
+        else:
+            text = "a request whose id is neither a text nor a whole number was dropped"
             self._listener.on_log(self, text, level="warning", call=None)
 
-    def _on_oversized(self, frame: wire.Oversized) -> None:
-        if frame.request_id in self._pending:
-            self._settle(frame.request_id, failure=ResultTooLarge("the answer was over the frame limit"))
+    def _on_lost(self, request_id: int | None, failure: CallEnded, *, otherwise: str) -> None:
+        """End the call whose answer came and cannot be had; if it was nobody's, log what it was."""
+        if request_id in self._pending:
+            self._settle(request_id, failure=failure)
         else:
-            self._listener.on_log(self, "a frame over the limit was dropped", level="warning", call=None)
+            self._listener.on_log(self, otherwise, level="warning", call=None)
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        call = str(params.get("call", "")) or None
-        text = str(params.get("text", ""))
+        call = wire.word(params.get("call")) or None
+        text = wire.word(params.get("text"))
         if method == "log":
-            self._listener.on_log(self, text, level=str(params.get("level", "info")), call=call)
+            self._listener.on_log(self, text, level=wire.word(params.get("level")), call=call)
         elif method == "progress" and call in self._streams.calls:
             on_progress = self._streams.calls[call].on_progress
             percent = params.get("percent")
             if on_progress is not None:
-                on_progress(text, percent if isinstance(percent, int | float) else None)
+                on_progress(text, percent if type(percent) in (int, float) else None)
 
     def _settle(self, request_id: Any, result: Any = None, *, failure: Exception | None = None) -> None:
-        pending = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
+        pending = self._pending.pop(request_id, None) if type(request_id) is int else None
         if pending is None:
             return
         pending.left.set()
@@ -282,10 +297,3 @@ class Worker(asyncio.SubprocessProtocol):
             self._streams.calls.pop(pending.call, None)
             self.busy -= 1
             self._listener.on_idle(self)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

@@ -131,7 +131,10 @@ class Writer:
         try:
             taken = self._taken(named)
             if len(entries) < len(group):
-                self._connection.execute("CREATE TABLE probe (id)")
+                self._connection.execute("CREATE TABLE probe (filling)")
+                self._connection.execute(
+                    "INSERT INTO probe VALUES (zeroblob(65536))"
+                )  # room for real entries
                 self._connection.execute("DROP TABLE probe")
             entries = [entry for entry in entries if entry.id not in taken]
             for start in range(0, len(entries), _GROUP):

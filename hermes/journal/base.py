@@ -112,10 +112,10 @@ class Journal(Protocol):
         """Return an entry; with owner None, the newest one of that request_id whoever it belongs to."""
 
     async def select(self, query: Query) -> Sequence[Entry]:
-        """Return the entries that match, newest first, at most `query.limit`."""
+        """Return the entries that match, newest first, at most `query.limit`; `data` is None and `events` empty in them."""
 
     async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
-        """Return entries that have not ended, oldest first, of ids over `after`."""
+        """Return entries that have not ended, oldest first, of ids over `after`; without data and events as well."""
 
     async def trouble(self) -> str | None:
         """Return why the journal cannot be written, None if it can; after a failure it is tried anew."""

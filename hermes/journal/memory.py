@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hermes.journal.base import Entry, Query
 
@@ -48,12 +49,12 @@ class MemoryJournal:
 
     async def select(self, query: Query) -> Sequence[Entry]:
         """Return the entries that match, newest first."""
-        return [entry for entry in self._newest_first() if query.accepts(entry)][: query.limit]
+        return [_listed(entry) for entry in self._newest_first() if query.accepts(entry)][: query.limit]
 
     async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
         """Return entries that have not ended, oldest first."""
         found = (self._entries[key] for key in sorted(self._entries) if key > after)
-        return [entry for entry in found if entry.finished_at is None][:limit]
+        return [_listed(entry) for entry in found if entry.finished_at is None][:limit]
 
     async def trouble(self) -> str | None:
         """Return None: memory is always there."""
@@ -61,6 +62,10 @@ class MemoryJournal:
 
     def _newest_first(self) -> Sequence[Entry]:
         return [self._entries[key] for key in sorted(self._entries, reverse=True)]
+
+
+def _listed(entry: Entry) -> Entry:
+    return replace(entry, data=None, events=b"[]")
 
 
 adapter = MemoryJournal

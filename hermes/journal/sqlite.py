@@ -15,6 +15,7 @@ from hermes.journal._writer import Writer
 from hermes.journal.base import Entry, Query
 
 _COLUMNS = "id, owner, request_id, session_id, status, code, plugin, received_at, finished_at, fingerprint, record, data, events"
+_LISTED = _COLUMNS.replace("data, events", "NULL, x'5B5D'")  # a list needs neither, and they may be large
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS messages (
     id INTEGER PRIMARY KEY,
@@ -116,11 +117,12 @@ class SqliteJournal:
         conditions: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         if query.before is not None:
             conditions["id <"] = query.before
-        return await self._fetch(conditions, order="id DESC", limit=query.limit)
+        return await self._fetch(conditions, order="id DESC", limit=query.limit, columns=_LISTED)
 
     async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
         """Return entries that have not ended, oldest first."""
-        return await self._fetch({"id >": after, "finished_at IS": None}, order="id", limit=limit)
+        conditions = {"id >": after, "finished_at IS": None}
+        return await self._fetch(conditions, order="id", limit=limit, columns=_LISTED)
 
     async def trouble(self) -> str | None:
         """Return why the file cannot be written, None if it can; after a failed commit one that changes nothing is tried."""
@@ -140,9 +142,11 @@ class SqliteJournal:
             raise JournalError("the journal is not open")
         return self._writer
 
-    async def _fetch(self, conditions: dict[str, Any], *, order: str, limit: int) -> list[Entry]:
+    async def _fetch(
+        self, conditions: dict[str, Any], *, order: str, limit: int, columns: str = _COLUMNS
+    ) -> list[Entry]:
         where = " AND ".join(f"{name} ?" if " " in name else f"{name} = ?" for name in conditions) or "1"
-        sql = f"SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - names are ours
+        sql = f"SELECT {columns} FROM messages WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - names are ours
         if self._reader is None:
             raise JournalError("the journal is not open")
         try:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import logging
 import sys
-import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import ModuleType
@@ -22,51 +19,14 @@ _rich: ModuleType | None = sys.modules.setdefault("rich", cast("ModuleType", Non
 import structlog  # noqa: E402
 from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger  # noqa: E402
 
+from hermes.observe.sink import LineSink  # noqa: E402
+
 if _rich is None:
     del sys.modules["rich"]
 
 Logger = FilteringBoundLogger
 
-_BUFFER = 1 << 16  # bytes that are written out at once whatever else there is to do
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-
-
-class LineSink:
-    """Writes whole lines, those of one round of the event loop together: a write for each costs more than the line."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._lines: list[bytes] = []
-        self._size = 0
-        self._scheduled = False
-        self._lock = threading.Lock()
-
-    def msg(self, line: bytes) -> None:
-        """Take one line; any thread may."""
-        self._lines.append(line)
-        self._size += len(line)
-        if not self._scheduled:
-            self._schedule()
-        elif self._size > _BUFFER:
-            self.flush()
-
-    debug = info = warning = error = critical = msg
-
-    def _schedule(self) -> None:
-        try:
-            asyncio.get_running_loop().call_soon(self.flush)
-            self._scheduled = True
-        except RuntimeError:  # no loop runs in this thread
-            self.flush()
-
-    def flush(self) -> None:
-        """Write out what was taken."""
-        self._scheduled = False
-        with self._lock, contextlib.suppress(OSError):
-            # Nobody may read the log any more, or its disk may be full; that must not stop a message.
-            lines, self._lines, self._size = self._lines, [], 0
-            self._stream.write(b"".join(lines))
-            self._stream.flush()
 
 
 class StandardLogs(logging.Handler):
@@ -102,7 +62,7 @@ class EventLines:
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The log of one daemon: `log` for everything, `events` for the events of messages; flush `sink` at the end."""
+    """The log of one daemon: `log` for everything, `events` for the events of messages; close `sink` at the end."""
 
     log: Logger
     events: EventLines

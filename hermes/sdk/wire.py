@@ -33,6 +33,14 @@ def encode(frame: dict[str, Any]) -> bytes:
     return _encode(frame).encode("utf-8", "replace") + b"\n"
 
 
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, empty if the exception's own code fails to give it."""
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 - it is a plugin's code, and the call is to be answered all the same
+        return ""
+
+
 class Wire:
     """Frames over two file descriptors. Writing is safe from any thread; reading belongs to the event loop."""
 
@@ -51,8 +59,9 @@ class Wire:
         """Answer a request; a result without a JSON form becomes an error answer instead."""
         try:
             frame = encode({"jsonrpc": "2.0", "id": request_id, "result": result})
-        except (TypeError, ValueError, RecursionError) as error:
-            self.fail(request_id, f"the result cannot be written as JSON: {error}", code=NOT_JSON)
+        except BaseException as error:  # noqa: BLE001 - members of the result may be of the plugin's own classes
+            reason = f"{type(error).__name__}: {text_of(error)}"
+            self.fail(request_id, f"the result cannot be written as JSON: {reason}", code=NOT_JSON)
         else:
             self._write(frame)
 
@@ -81,13 +90,14 @@ class Wire:
     def _accept(self, line: bytes, accept: Callable[[dict[str, Any]], None]) -> None:
         try:
             frame = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self.fail(None, "the frame is not JSON", code=PARSE_ERROR)
             return
         if isinstance(frame, dict):
             accept(frame)
 
     def _write(self, line: bytes) -> None:
+        rest = memoryview(line)  # its slices are no copies: no memory can run out with half a frame written
         with self._lock:
-            while line:
-                line = line[os.write(self._write_fd, line) :]
+            while rest:
+                rest = rest[os.write(self._write_fd, rest) :]

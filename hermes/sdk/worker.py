@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from hermes.sdk.context import PrintedLines, WireHandler, build_context, current_call
-from hermes.sdk.wire import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND, PLUGIN_FAILED, PROTOCOL, Wire
+from hermes.sdk.wire import (
+    CANCELLED,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    PLUGIN_FAILED,
+    PROTOCOL,
+    Wire,
+    text_of,
+)
 
 Handler = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
@@ -31,6 +39,7 @@ class Worker:
         self._wire = wire
         self._loop = loop
         self._printed = printed
+        self._root = Path.cwd()
         self._setup: dict[str, Any] = {}
         self._handler: Handler | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
@@ -79,6 +88,8 @@ class Worker:
             self._calls.pop(call, None)
             if task.cancelled():  # before its first step: it had no way to answer
                 self._wire.fail(request_id, "cancelled", code=CANCELLED)
+            elif (error := task.exception()) is not None:  # a log handler of the plugin raised in its turn
+                self._fail(request_id, error)
 
         self._calls[call] = self._loop.create_task(self._run(request_id, params, handler=self._handler))
         self._calls[call].add_done_callback(on_done)
@@ -103,8 +114,11 @@ class Worker:
             self._printed.finish()
 
     def _fail(self, request_id: Any, error: BaseException) -> None:
-        root = Path.cwd()
-        self._wire.fail(request_id, describe(error, root), code=PLUGIN_FAILED, data=locate(error, root))
+        try:
+            message, place = describe(error, self._root), locate(error, self._root)
+        except Exception:  # noqa: BLE001 - the attributes of a plugin's exception may be anything
+            message, place = type(error).__name__, None
+        self._wire.fail(request_id, message, code=PLUGIN_FAILED, data=place)
 
     def _cancel(self, _request_id: Any, params: dict[str, Any]) -> None:
         task = self._calls.get(params.get("call", ""))
@@ -145,7 +159,7 @@ def describe(error: BaseException, root: Path) -> str:
 
     The text of a SyntaxError names its file and line; for one below `root` `locate` does that.
     """
-    text = str(error)
+    text = text_of(error)
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(root):
         text = error.msg
     for name in ("path", "filename", "filename2"):  # of ImportError and OSError

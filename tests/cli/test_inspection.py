@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hermes.cli.inspection import Findings, inspect
-from tests.support.daemon import SAMPLES, furnish, write_plugin
+from tests.support.daemon import furnish, write_plugin
+from tests.support.samples import SAMPLES
 
 
 def look(home: Path, environ: Mapping[str, str] | None = None) -> Findings:
@@ -36,10 +37,10 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_sample_plugins_have_no_problem(home: Path) -> None:
-    furnish(home, plugins=[file.parent for file in SAMPLES.glob("*/manifest.json")])
+    furnish(home, plugins=SAMPLES.values())
     findings = look(home)
     assert (findings.problems, findings.warnings) == ([], [])
-    assert findings.plugins == ["echo", "gitlab-pipeline", "sqlite-query", "system-status"]
+    assert findings.plugins == list(SAMPLES)
 
 
 def test_each_bad_keyword_is_found_on_its_own_line(home: Path) -> None:

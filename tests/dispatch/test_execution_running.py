@@ -101,7 +101,9 @@ async def test_after_so_many_crashes_a_call_is_given_up(
 
 async def test_a_result_over_the_limit_is_refused_however_it_comes(house: House) -> None:
     house.write("p", "async def handle(message, context):\n    return 'x' * message['payload']['size']\n")
-    settings = PipelineSettings(pending=100, result_bytes=5000, inline_bytes=100, locale="zh")
+    settings = PipelineSettings(
+        pending=100, pending_bytes=1 << 24, result_bytes=5000, inline_bytes=100, locale="zh"
+    )
     house.open(settings, frame_bytes=10_000)
     for size in (4990, 6000, 20_000):
         record = await house.send(None, "p", payload={"size": size})

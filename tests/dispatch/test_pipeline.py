@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hermes.dispatch.live import Live
 from hermes.dispatch.pipeline import PipelineSettings
 from hermes.dispatch.records import replay
 from hermes.errors import Conflict, InvalidField, NotFound, RateLimited, Unavailable
@@ -111,7 +113,11 @@ async def test_two_principals_may_use_one_request_id_and_see_only_their_own(hous
 
 async def test_no_more_is_accepted_than_may_be_under_way(house: House) -> None:
     house.write("p", HOLD)
-    house.open(PipelineSettings(pending=2, result_bytes=1000, inline_bytes=1000, locale="auto"))
+    house.open(
+        PipelineSettings(
+            pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000, locale="auto"
+        )
+    )
     lives = [await house.begin(None, "p", request_id=f"r{number}") for number in range(2)]
     with pytest.raises(RateLimited) as refused:
         await house.submit(None, "p")
@@ -207,6 +213,34 @@ async def test_stopping_leaves_what_does_not_end_in_time_to_the_next_start(house
     assert (entry.id, entry.status) == (live.id, "running")
 
 
+async def test_what_is_made_safe_while_hermes_stops_is_not_begun(durable: House) -> None:
+    house = durable
+    house.write("p", ECHO)
+    house.open()
+    submitted = asyncio.ensure_future(house.submit(None, "p"))
+    await asyncio.sleep(0)  # it was admitted, and its commit is under way
+    await house.pipeline.stop(0)
+    live = (await submitted).message
+    assert isinstance(live, Live)
+    await house.pipeline.wait(live, 20)
+    assert (house.types(live), live.task) == ([], None)
+    assert [entry.id for entry in await house.journal.unfinished(after=0, limit=9)] == [live.id]
+
+
+async def test_an_entry_that_cannot_be_read_keeps_no_other_from_going_on(house: House, book: Logbook) -> None:
+    house.write("p", HOLD)
+    house.open()
+    first, second = [await house.begin(None, "p", request_id=name) for name in ("r1", "r2")]
+    await house.reached(second, "TOOL_STARTED")
+    await house.journal.update(replace(first.to_entry(None), record=b'{"no":"record"}'))
+    again = await next_start(house, book, recovered=1)
+    (again.data("p") / "go").touch()
+    await eventually(lambda: not len(again.pipeline.live))
+    assert shown(await again.shelf.find("r2", owner=None))["status"] == "succeeded"
+    assert [line["request_id"] for line in book.lines(event="entry_unreadable")] == ["r1"]
+    await again.stop()
+
+
 async def next_start(house: House, book: Logbook, *, recovered: int) -> House:
     """Leave a house as a kill would, and open another on the same journal and folders."""
     await house.stop()
@@ -263,3 +297,19 @@ async def test_a_message_that_three_daemons_did_not_survive_is_given_up(house: H
     record = shown(await house.shelf.find("r1", owner=None))
     assert (record["attempts"], record["envelope"]["error"]["code"]) == (3, "plugin_crashed")
     await house.stop()
+
+
+async def test_what_is_under_way_is_bounded_in_bytes_too(house: House) -> None:
+    house.write("p", HOLD)
+    house.open(
+        PipelineSettings(
+            pending=100, pending_bytes=5000, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto"
+        )
+    )
+    live = await house.begin(None, "p", payload={"text": "部署" * 1000})
+    with pytest.raises(RateLimited):
+        await house.submit(None, "p")
+    (house.data("p") / "go").touch()
+    await house.end(live)
+    assert house.pipeline.live.size == 0
+    assert (await house.send(None, "p"))["status"] == "succeeded"

@@ -7,7 +7,7 @@ import pytest
 
 from hermes.bus import Bus
 from hermes.dispatch.live import Live
-from hermes.dispatch.records import raw_data, read_record, replay, write_envelope
+from hermes.dispatch.records import end_fields, raw_data, read_record, replay, write_envelope
 from hermes.dispatch.story import Story, frame_of
 from hermes.journal.base import Entry
 from hermes.messages import (
@@ -65,7 +65,8 @@ def ended(live: Live, envelope: ResultEnvelope, *, inline_bytes: int = 1000) -> 
     written = write_envelope(envelope, inline_bytes=inline_bytes, locale=live.locale)
     entry = live.to_entry(written)
     event = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
-    live.story.tell(event, number=number, envelope=written.shown, digest=record.digest)  # type: ignore[arg-type]
+    raw = None if written.apart is None else record.raw_link
+    live.story.tell(event, number=number, **end_fields(written.shown, record.digest, raw=raw))  # type: ignore[arg-type]
     return entry
 
 

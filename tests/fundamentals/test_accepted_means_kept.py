@@ -81,6 +81,23 @@ def test_a_call_that_is_run_again_after_a_restart_counts_its_attempts(
     assert daemon.runs(request_id) == 3
 
 
+def test_a_payload_as_deep_as_can_be_kept_survives_a_restart(
+    start_daemon: StartDaemon, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    deep: list[object] = []
+    for _ in range(230):
+        deep = [deep]
+    daemon = start_daemon(plugins=["gate"])
+    request_id = daemon.accept(intent="gate.read", payload={"gate": str(gate), "name": deep})
+    until(lambda: daemon.runs(request_id))
+    daemon.kill()
+    gate.touch()
+    again = start_daemon()
+    assert again.story(request_id)[-1].data["envelope"]["data"] == {"passed": deep}
+    assert again.story(request_id)[-1].data["envelope"]["data"] == {"passed": deep}, "from the journal too"
+
+
 def test_who_listened_before_a_kill_misses_nothing_that_came_after_it(
     start_daemon: StartDaemon, tmp_path: Path
 ) -> None:

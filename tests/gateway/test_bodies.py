@@ -133,14 +133,28 @@ def test_the_problem_does_not_repeat_what_was_sent(daemon: Daemon) -> None:
         (b"9007199254740993", 9007199254740993),
         (b"-9223372036854775808", -9223372036854775808),
         (b"18446744073709551615", 18446744073709551615),
-        (b"1000000000000000000000000000000", 1e30),
+        (b"1000000000000000000000000000000.0", 1e30),
+        (b'"18446744073709551616"', "18446744073709551616"),
         (b"-0.0", -0.0),
         (b"1e-400", 0.0),
     ],
 )
-def test_numbers_arrive_as_exactly_as_json_numbers_can(daemon: Daemon, number: bytes, kept: float) -> None:
+def test_numbers_arrive_as_exactly_as_json_numbers_can(
+    daemon: Daemon, number: bytes, kept: float | str
+) -> None:
     answer = _post(daemon, b'{"intent": "echo", "payload": {"n": %s}}' % number)
     assert answer.json["envelope"]["data"] == {"n": kept}
+
+
+@pytest.mark.parametrize("number", [b"18446744073709551616", b"-9223372036854775809", b"1" + b"0" * 400])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/route"])
+def test_an_integer_beyond_64_bits_is_refused_and_not_rounded(
+    daemon: Daemon, path: str, number: bytes
+) -> None:
+    body = b'{"text": "echo", "payload": {"n": [%s]}}' % number
+    answer = daemon.request("POST", path, body=body, headers=JSON)
+    assert answer.problem == (400, "malformed")
+    assert "an integer beyond 64 bits" in answer.json["detail"]
 
 
 def test_an_escaped_nul_is_a_character_like_any_other(daemon: Daemon) -> None:

@@ -1,30 +1,16 @@
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
-import os
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from hermes.observe.logs import EventLines, LineSink
+from hermes.observe.logs import EventLines
+from hermes.observe.sink import LineSink
 from tests.support.logbook import Logbook
-
-
-class Counted(io.BytesIO):
-    """A stream in memory that counts how often it is written to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.writes = 0
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]  # bytes is all it is given
-        self.writes += 1
-        return super().write(data)
 
 
 def test_a_line_is_one_json_object_with_time_level_and_what_was_bound() -> None:
@@ -128,73 +114,3 @@ def test_what_json_cannot_hold_is_written_as_well_as_it_can_be() -> None:
         (line,) = book.lines()
     assert (line["name"], line["number"], line["thing"]) == ("\udcb2\udce5", 2**100, "{3}")
     assert line["key"] == {"1": "one"}
-
-
-async def test_lines_of_one_round_of_the_loop_are_one_write() -> None:
-    stream = Counted()
-    sink = LineSink(stream)
-    for number in range(10):
-        sink.msg(b"%d\n" % number)
-    assert stream.writes == 0
-    await asyncio.sleep(0)
-    assert (stream.writes, stream.getvalue()) == (1, b"0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n")
-    sink.msg(b"next\n")
-    await asyncio.sleep(0)
-    assert stream.writes == 2
-
-
-async def test_many_lines_at_once_do_not_pile_up() -> None:
-    stream = Counted()
-    sink = LineSink(stream)
-    for _ in range(100):
-        sink.msg(b"x" * 9999 + b"\n")
-    assert len(stream.getvalue()) > 900_000
-    sink.flush()
-    assert len(stream.getvalue()) == 1_000_000
-
-
-def test_without_a_loop_a_line_is_written_at_once() -> None:
-    stream = io.BytesIO()
-    LineSink(stream).msg(b"at once\n")
-    assert stream.getvalue() == b"at once\n"
-
-
-async def test_lines_of_many_threads_stay_whole_and_none_is_lost() -> None:
-    stream = io.BytesIO()
-    sink = LineSink(stream)
-
-    def write(name: int) -> None:
-        for number in range(200):
-            sink.msg(b"%d %d\n" % (name, number))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for number in range(200):
-        sink.msg(b"9 %d\n" % number)
-        await asyncio.sleep(0)
-    for thread in threads:
-        thread.join()
-    sink.flush()
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 1000
-    for name in (0, 1, 2, 3, 9):
-        assert [line for line in lines if line.startswith(b"%d " % name)] == [
-            b"%d %d" % (name, number) for number in range(200)
-        ]
-
-
-async def test_a_log_that_nobody_reads_or_whose_disk_is_full_stops_nothing() -> None:
-    read_fd, write_fd = os.pipe()
-    os.close(read_fd)
-    full = os.open("/dev/full", os.O_WRONLY)
-    troubles: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: troubles.append(context))
-    for fd in (write_fd, full):
-        with os.fdopen(os.dup(fd), "wb", buffering=0) as stream:
-            sink = LineSink(stream)
-            for _ in range(3):
-                sink.msg(b"x" * 1000 + b"\n")
-                await asyncio.sleep(0)
-        os.close(fd)
-    assert troubles == []

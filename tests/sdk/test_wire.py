@@ -68,7 +68,7 @@ def test_nothing_to_read_is_no_end_and_a_closed_pipe_is_one(ends: Ends) -> None:
     assert ends.accepted == []
 
 
-@pytest.mark.parametrize("line", [b"nonsense", b'{"id":1', b"\xff\xfe", b""])
+@pytest.mark.parametrize("line", [b"nonsense", b'{"id":1', b"\xff\xfe", b"", b"[" * 50_000])
 def test_what_is_not_json_is_answered_and_what_follows_is_read(ends: Ends, line: bytes) -> None:
     assert ends.give(line + b'\n{"id":2}\n')
     (answer,) = ends.sent()
@@ -121,6 +121,38 @@ def test_a_result_that_json_cannot_hold_becomes_an_error_and_nothing_of_it_is_wr
     (answer,) = ends.sent()
     assert (answer["id"], answer["error"]["code"]) == (1, NOT_JSON)
     assert "cannot be written as JSON" in answer["error"]["message"]
+
+
+class OddItems(dict[str, int]):
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(a=1)
+        self._error = error
+
+    def items(self) -> Any:
+        raise self._error
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("gone"), "KeyError: 'gone'"),
+        (MemoryError(), "MemoryError"),
+        (SystemExit(3), "SystemExit: 3"),
+        (Unspeakable(), "Unspeakable"),
+    ],
+)
+def test_a_result_that_raises_while_it_is_written_is_an_error_whatever_it_raises(
+    ends: Ends, error: BaseException, told: str
+) -> None:
+    ends.wire.reply(1, OddItems(error))
+    (answer,) = ends.sent()
+    assert (answer["id"], answer["error"]["code"]) == (1, NOT_JSON)
+    assert told in answer["error"]["message"]
 
 
 def test_half_a_character_does_not_spoil_the_rest_of_a_text(ends: Ends) -> None:

@@ -129,3 +129,66 @@ def test_a_plugin_that_cannot_be_imported_says_where_and_why(
         assert error.get("data") == place
         refused = worker.answer(worker.handle())[0]["error"]["message"]
         assert "initialize" in refused
+
+
+UNSPEAKABLE = """
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+    __repr__ = __str__
+
+class Placeless(OSError):
+    @property
+    def filename(self):
+        raise LookupError("no file")
+
+class Odd(dict):
+    def items(self):
+        raise KeyError("no items")
+
+class Loud(logging.Handler):
+    def emit(self, record):
+        raise RuntimeError("no room for a log")
+"""
+ODD = [
+    ("raise Unspeakable", PLUGIN_FAILED, "Unspeakable"),
+    ("raise Placeless(2, 'not there')", PLUGIN_FAILED, "Placeless"),
+    ("raise SyntaxError('bad', (b'no text', 1, 1, ''))", PLUGIN_FAILED, "SyntaxError"),
+    ("os.rmdir('../gone'); raise ValueError('from nowhere')", PLUGIN_FAILED, "ValueError: from nowhere"),
+    ("log.addHandler(Loud()); raise ValueError('unheard')", PLUGIN_FAILED, "RuntimeError: no room for a log"),
+    ("return Odd(a=1)", NOT_JSON, "KeyError: 'no items'"),
+    ("return {'data': [Odd(a=1)]}", NOT_JSON, "KeyError: 'no items'"),
+]
+
+
+@pytest.mark.parametrize(("statement", "code", "message"), ODD)
+def test_a_failure_that_fails_in_its_turn_is_answered_all_the_same(
+    tmp_path: Path, statement: str, code: int, message: str
+) -> None:
+    (tmp_path / "gone").mkdir()
+    source = f"""
+import logging, os
+log = logging.getLogger("plugin")
+{UNSPEAKABLE}
+async def handle(message, context):
+    if message["payload"]:
+        return 1
+    os.chdir("gone")
+    {statement}
+"""
+    with ByHand(tmp_path, source) as worker:
+        worker.initialize()
+        error = worker.answer(worker.handle())[0]["error"]
+        assert (error["code"], message in error["message"]) == (code, True)
+        assert worker.result(fine=True) == 1
+
+
+def test_an_exception_without_a_text_keeps_its_place(tmp_path: Path) -> None:
+    code = f"import logging\n{UNSPEAKABLE}\nraise Unspeakable\n"
+    with ByHand(tmp_path, code) as worker:
+        error = worker.initialize()["error"]
+    assert error["message"] == "Unspeakable"
+    assert error["data"] == {
+        "file": "plugin.py",
+        "line": code[: code.index("raise Unspeakable")].count("\n") + 1,
+    }

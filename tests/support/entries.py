@@ -29,6 +29,11 @@ def entry(journal: Journal, **members: Any) -> Entry:
     return replace(plain, **members)
 
 
+def listed(*entries: Entry) -> list[Entry]:
+    """Return entries as a list shows them: without data and events."""
+    return [replace(one, data=None, events=b"[]") for one in entries]
+
+
 def ended(accepted: Entry, **members: Any) -> Entry:
     """Return the entry at its end: succeeded, unless `members` say otherwise."""
     finished: dict[str, Any] = {

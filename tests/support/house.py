@@ -24,7 +24,9 @@ from tests.support.logbook import Logbook
 
 Shown = dict[str, Any]
 ME = Principal()
-SETTINGS = PipelineSettings(pending=100, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto")
+SETTINGS = PipelineSettings(
+    pending=100, pending_bytes=1 << 24, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto"
+)
 
 
 class House(Bench):
