@@ -143,14 +143,7 @@ class App:
         router = Router(config.router.strategies, thresholds)
         host = Host(
             HostSettings(config.hermes.default_timeout, limits.queue_wait, limits.frame_bytes),
-            Places(
-                plugins_dir=config.hermes.plugins_dir,
-                state_dir=config.hermes.state_dir,
-                base_dir=config.base_dir,
-                configs=config.plugins,
-                environment=self._environ,
-                source=config.source,
-            ),
+            self._places(),
             check=_check_keywords,
             watch=Watch(self._log, metrics, deadlines),
         )
@@ -167,6 +160,16 @@ class App:
             Rooms(journal, router, host, bus, self._logs, deadlines, metrics),
         )
         return _Parts(journal, bus, router, host, pipeline, metrics)
+
+    def _places(self) -> Places:
+        return Places(
+            plugins_dir=self._config.hermes.plugins_dir,
+            state_dir=self._config.hermes.state_dir,
+            base_dir=self._config.base_dir,
+            configs=self._config.plugins,
+            environment=self._environ,
+            source=self._config.source,
+        )
 
     def _load_plugins(self, parts: _Parts) -> None:
         folder = self._config.hermes.plugins_dir

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import importlib
 import logging
@@ -184,7 +185,15 @@ def locate(error: BaseException, root: Path) -> dict[str, Any] | None:
 
 
 def take_wire() -> tuple[Wire, PrintedLines]:
-    """Take stdin and stdout for the wire and leave harmless ones in their place; return also the one that prints."""
+    """Take stdin and stdout for the wire and leave harmless ones in their place; return also the one that prints.
+
+    What else is open is closed: the host's event loop leaves its children copies of all three, which would keep a
+    stdout open that the plugin has closed.
+    """
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # the one that was open for the listing
+                os.close(int(name))
     wire = Wire(os.dup(0), os.dup(1))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from hermes.journal.sqlite import SqliteJournal
 from tests.support.house import House
 from tests.support.logbook import Logbook
 
@@ -33,3 +34,14 @@ async def house(tmp_path: Path, book: Logbook) -> AsyncIterator[House]:
     house = House(tmp_path, book)
     yield house
     await house.stop()
+
+
+@pytest.fixture
+async def durable(tmp_path: Path, book: Logbook) -> AsyncIterator[House]:
+    """A house whose journal is a file."""
+    house = House(tmp_path, book)
+    house.journal = SqliteJournal(tmp_path / "journal.db", sync="normal", on_commit=lambda _s, _n: None)
+    await house.journal.open()
+    yield house
+    await house.stop()
+    await house.journal.close()

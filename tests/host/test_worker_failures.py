@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes.host.failures import Crashed, Raised
-from tests.support.bench import alive, eventually, file_text
+from tests.support.bench import Bench, alive, eventually, file_text
 from tests.support.employer import Employer
 
 
@@ -181,3 +181,19 @@ async def test_a_worker_that_leaves_after_it_closed_its_stdout_ends_by_itself(em
     with pytest.raises(Crashed, match="the worker ended with exit code 7"):
         await worker.request("any", {})
     assert not worker.killed
+
+
+async def test_a_plugin_that_closes_the_wire_ends_its_calls_and_is_started_anew(bench: Bench) -> None:
+    pid = await bench.begin_plugin("""
+import asyncio, os
+
+async def handle(message, context):
+    if message["payload"]:
+        os.close(context["progress"]._wire._write_fd)
+        await asyncio.sleep(600)
+    return os.getpid()
+""")
+    calls = [bench.run("p", {"close": True}), bench.run("p", {"close": True})]
+    ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(end) for end in ended] == [Crashed, Crashed]
+    assert await bench.run("p") == await bench.worker("p", other_than=pid)
