@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import select
+import stat
 import threading
 import time
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ class LineSink:
         self._poll = select.poll()
         if self._fd is not None:
             self._poll.register(self._fd, select.POLLOUT)
+        self._is_file = self._fd is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._lines: list[bytes] = []
         self._size = 0
         self._waiting = bytearray()
@@ -104,6 +106,8 @@ class LineSink:
             self._stream.write(bytes(self._waiting))
             self._stream.flush()
             return len(self._waiting)
+        if self._is_file:  # it has no reader to wait for
+            return os.write(self._fd, self._waiting)
         # What polls writable takes this much at once. O_NONBLOCK would be set for all who share the stream.
         return os.write(self._fd, self._waiting[: select.PIPE_BUF]) if self._poll.poll(0) else 0
 
