@@ -40,8 +40,18 @@ def last_event_id(head: Head) -> int | None:
     return int(found[1])
 
 
-def message_stream(bus: Bus, message: Live | Entry, *, after: int) -> Response:
-    """Answer with the story of a message, of it what has a higher number than `after`, then with what comes."""
+def message_stream(bus: Bus, message: Live | Entry, *, after: int, replayed: bool = False) -> Response:
+    """Answer with the story of a message, of it what has a higher number than `after`, then with what comes.
+
+    `replayed` says that it answers a request_id that was known.
+    """
+    response = _message_response(bus, message, after=after)
+    if replayed:
+        response.headers["Idempotent-Replayed"] = "true"
+    return response
+
+
+def _message_response(bus: Bus, message: Live | Entry, *, after: int) -> Response:
     if isinstance(message, Entry):
         return _response(_from_list(replay(message, after=after)))
     told = [one for one in message.story.told if one.number > after]

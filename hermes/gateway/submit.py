@@ -62,7 +62,7 @@ class Submit:
         receipt = await self._pipeline.receive(submission, caller.principal)
         message = receipt.message
         if wants_stream(head):
-            return message_stream(self._bus, message, after=0)
+            return message_stream(self._bus, message, after=0, replayed=receipt.replayed)
         if wait.seconds and isinstance(message, Live):
             await self._pipeline.wait(message, wait.seconds)
         if receipt.replayed:

@@ -70,7 +70,10 @@ def test_a_repetition_can_be_streamed(daemon: Daemon) -> None:
     body = {"text": "echo again", "request_id": new_id()}
     daemon.post("/v1/messages?wait=20", body)
     with daemon.post_stream(body) as stream:
+        assert stream.headers["idempotent-replayed"] == "true"
         assert [frame.event for frame in stream] == ["TASK_RECEIVED", "TOOL_STARTED", "TOOL_SUCCEEDED"]
+    with daemon.post_stream(body | {"request_id": new_id()}) as stream:
+        assert "idempotent-replayed" not in stream.headers
 
 
 def test_white_space_in_the_json_makes_no_difference(daemon: Daemon) -> None:
