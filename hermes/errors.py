@@ -165,15 +165,3 @@ class JournalError(HermesError):
 
     code = "unavailable"
     retryable = True
-
-
-# How a call of a plugin can fail.
-
-
-class CallFailed(HermesError):
-    """A call that ended with an error; `code` and `retryable` go into the envelope as they are."""
-
-    def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:
-        super().__init__(message)
-        self.code = code
-        self.retryable = retryable

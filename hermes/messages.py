@@ -171,14 +171,14 @@ class Record:
     finished_at: float | None = None
 
     @property
-    def raw_link(self) -> str:
-        """Where the whole result is."""
-        return f"/v1/messages/{self.message.request_id}/raw"
+    def links(self) -> dict[str, str]:
+        """Where the record, its events and its whole result are."""
+        path = f"/v1/messages/{self.message.request_id}"
+        return {"self": path, "events": path + "/events", "raw": path + "/raw"}
 
     def fixed(self) -> dict[str, Any]:
         """Return the members that never change; the dataclasses inside are left to the JSON encoder."""
         message = self.message
-        path = f"/v1/messages/{message.request_id}"
         return {
             "request_id": message.request_id,
             "session_id": message.session_id,
@@ -190,7 +190,7 @@ class Record:
             "retry_of": self.retry_of,
             "metadata": self.metadata,
             "received_at": self.received_at,
-            "links": {"self": path, "events": path + "/events", "raw": self.raw_link},
+            "links": self.links,
         }
 
     def changing(self) -> dict[str, Any]:

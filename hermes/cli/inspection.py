@@ -19,6 +19,7 @@ from hermes.config.loading import DEFAULT_FILE
 from hermes.config.validation import validate
 from hermes.config.yaml_file import read_yaml
 from hermes.errors import ConfigError
+from hermes.host.host import plugin_folders
 from hermes.host.manifest import MANIFEST_FILE, Manifest, load_manifest, plugin_config
 from hermes.host.plugin import Places, load_plugin
 from hermes.host.runtimes.base import Runtime
@@ -136,10 +137,10 @@ class _PluginsFolder:
         # Loading a plugin makes its data folder; a look must leave nothing behind.
         with TemporaryDirectory(prefix="hermes-check-") as scratch:
             places = self._places(Path(scratch))
-            for directory in _folders(folder):
+            for directory in plugin_folders(folder):
                 with _noting(directory, findings):
                     findings.problems += self._plugin(directory, places)
-        known = {*findings.plugins, *(directory.name for directory in _folders(folder))}
+        known = {*findings.plugins, *(directory.name for directory in plugin_folders(folder))}
         for name in config.plugins:
             if name not in known:
                 detail = f"there is no plugin of this name in {folder}"
@@ -195,12 +196,6 @@ class _PluginsFolder:
             if owner != manifest.name:
                 detail = f"the intent {intent.name} belongs to the plugin {owner} already; rename one"
                 yield document.problem(("intents", index), detail)
-
-
-def _folders(plugins_dir: Path) -> list[Path]:
-    return sorted(
-        path for path in plugins_dir.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
-    )
 
 
 def _keywords(manifest: Manifest, document: Document) -> Iterator[ConfigError]:

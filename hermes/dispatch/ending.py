@@ -47,7 +47,7 @@ class Ending:
         await make_safe(self._journal, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
-        raw = None if written.apart is None else record.raw_link
+        raw = None if written.apart is None else record.links["raw"]
         live.story.tell(event, number=number, **end_fields(written.shown, record.digest, raw=raw))
         live.release()
         self._metrics.messages.labels(entry.code or "succeeded", record.message.source).inc()

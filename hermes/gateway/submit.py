@@ -73,15 +73,15 @@ class Submit:
 
     def _accepted(self, live: Live, wait: _Wait) -> Json:
         message = live.record.message
-        path = f"/v1/messages/{message.request_id}"
+        links = live.record.links
         accepted = {
             "request_id": message.request_id,
             "session_id": message.session_id,
             "status": "accepted",
             "ack": {"text": self._pipeline.acknowledge(live), "eta_ms": None},
-            "links": {"self": path, "events": path + "/events", "raw": path + "/raw"},
+            "links": links,
         }
-        return Json(orjson.dumps(accepted), 202, headers={"Location": path, **wait.headers})
+        return Json(orjson.dumps(accepted), 202, headers={"Location": links["self"], **wait.headers})
 
 
 def _wait_of(head: Head) -> _Wait:

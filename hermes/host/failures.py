@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 
-_CANCELLED = -32800  # the wire's code for a call that was cancelled
+from hermes.sdk.wire import CANCELLED
+
 _REASON = 1000  # characters of a worker's message that are kept
 
 
@@ -54,7 +55,7 @@ class Raised(CallEnded):
         members = error if isinstance(error, dict) else {}
         message = members.get("message")
         reason = " ".join(message.split())[:_REASON] if isinstance(message, str) else ""
-        if members.get("code") == _CANCELLED:
+        if members.get("code") == CANCELLED:
             reason = "the handler was cancelled"
         failure = cls(reason or "the worker gave an error without a message")
         where = members.get("data")

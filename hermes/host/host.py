@@ -69,7 +69,7 @@ class Host:
 
     def load(self) -> None:
         """Read every plugin's folder; starts nothing."""
-        for directory in _plugin_folders(self._places.plugins_dir):
+        for directory in plugin_folders(self._places.plugins_dir):
             try:
                 self._take_in(load_plugin(directory, self._places))
             except (ConfigError, OSError) as error:
@@ -161,7 +161,8 @@ class Host:
         self._watch.log.error("plugin_refused", plugin=name, problems=problems)
 
 
-def _plugin_folders(plugins_dir: Path) -> list[Path]:
+def plugin_folders(plugins_dir: Path) -> list[Path]:
+    """Return the folders that count as plugins, in the order in which they are taken in; none if there is no such place."""
     if not plugins_dir.is_dir():
         return []
     return sorted(

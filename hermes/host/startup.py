@@ -8,8 +8,8 @@ import contextlib
 from hermes.host.failures import Crashed, Raised
 from hermes.host.plugin import Plugin
 from hermes.host.worker import Launch, Listener, Worker
+from hermes.sdk.wire import PROTOCOL
 
-PROTOCOL = 1
 _READY_WITHIN = 30.0  # seconds a plugin may take to be imported
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from hermes.sdk.wire import METHOD_NOT_FOUND
+
 _EDGE = 256  # bytes kept of either end of a frame that is too long, enough to find the id in
 # Only an answer's own id counts, first or last among its members: a number further inside may be another call's.
 _BESIDE = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*|"error"\s*:\s*null\s*,\s*)*'
@@ -91,6 +93,6 @@ def word(value: Any) -> str:
 
 def refusal(request_id: int | str, method: str) -> bytes:
     """Return the answer to a request whose method the host does not have."""
-    error = {"code": -32601, "message": f"the host has no method {method!r}"}
+    error = {"code": METHOD_NOT_FOUND, "message": f"the host has no method {method!r}"}
     frame = {"jsonrpc": "2.0", "id": request_id, "error": error}
     return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)

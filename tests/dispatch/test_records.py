@@ -65,7 +65,7 @@ def ended(live: Live, envelope: ResultEnvelope, *, inline_bytes: int = 1000) -> 
     written = write_envelope(envelope, inline_bytes=inline_bytes, locale=live.locale)
     entry = live.to_entry(written)
     event = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
-    raw = None if written.apart is None else record.raw_link
+    raw = None if written.apart is None else record.links["raw"]
     live.story.tell(event, number=number, **end_fields(written.shown, record.digest, raw=raw))  # type: ignore[arg-type]
     return entry
 

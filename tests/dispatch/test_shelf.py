@@ -63,8 +63,8 @@ async def test_a_record_in_a_list_is_the_record_by_itself(house: House) -> None:
 async def test_pages_follow_each_other(house: House, status: str | None) -> None:
     house.write("p", HOLD, concurrency=1)
     house.open()
-    for number in range(6):
-        await house.begin(None, "p", request_id=f"r{number}")
+    lives = [await house.begin(None, "p", request_id=f"r{number}") for number in range(6)]
+    await house.reached(lives[0], "TOOL_STARTED")  # before the worker is there, all six wait
     await eventually(lambda: house.plugin("p")["queue_depth"] == 5)
     found: list[str] = []
     cursor: int | None = None
