@@ -71,6 +71,16 @@ class Conflict(Refused):
     code = "conflict"
 
 
+class AlreadyDecided(Conflict):
+    """Somebody has decided this before."""
+
+    code = "already_decided"
+
+
+class Expired(AlreadyDecided):
+    """Nobody has decided this in time."""
+
+
 class TooLarge(Refused):
     """The body is over `limits.body_bytes`."""
 
@@ -162,6 +172,13 @@ class StartError(HermesError):
 
 class JournalError(HermesError):
     """The journal could not read or write; what was asked for did not happen."""
+
+    code = "unavailable"
+    retryable = True
+
+
+class StoreError(HermesError):
+    """The store could not read or write."""
 
     code = "unavailable"
     retryable = True
