@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import gc
-import json
-import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -20,15 +17,18 @@ from hermes.bus import Bus
 from hermes.catalog import find
 from hermes.config import Config
 from hermes.deadlines import Deadlines
+from hermes.dispatch.once import Once
+from hermes.dispatch.once_states import States
 from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
+from hermes.dispatch.retention import Retention
 from hermes.dispatch.shelf import Shelf
-from hermes.errors import StartError
 from hermes.gateway.access import Access, is_loopback, key_access, load_admin_key, open_access
 from hermes.gateway.messages import Messages
 from hermes.gateway.operations import Operations, Readiness
 from hermes.gateway.operations import Parts as OperationsParts
 from hermes.gateway.server import Server, bind, build_app, build_server
 from hermes.gateway.submit import Submit
+from hermes.greeting import greeting
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places, Plugin
 from hermes.host.supervisor import Watch
@@ -38,19 +38,15 @@ from hermes.observe.metrics import Metrics
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.routing.router import Router
-
-_GREETING = """\
-Hermes {version} listens on {where}
-Try it from another terminal:
-
-  curl -s '{url}/v1/messages?wait=5' -H 'Content-Type: application/json'{key} -d '{body}'
-"""
-_FIRST_CHOICE = "system.status"
+from hermes.state_folder import StateFolder
+from hermes.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
     journal: Journal
+    stores: Sequence[Store]
+    retention: Retention
     bus: Bus
     router: Router
     host: Host
@@ -78,12 +74,14 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
-        with _StateFolder(self._config.hermes.state_dir):
+        with StateFolder(self._config.hermes.state_dir):
             listener = bind(self._config.hermes.bind_host, self._config.hermes.bind_port)
             url = _url(*listener.getsockname()[:2])
             access, key_file = self._access()
             parts = self._build()
             await parts.journal.open()
+            for store in parts.stores:
+                await store.open()
             self._load_plugins(parts)
             recovered = await parts.pipeline.recover()
             server = self._server(parts, access)
@@ -92,10 +90,12 @@ class App:
             self._log.info("listening", url=url, version=__version__, seconds=seconds, recovered=recovered)
             self._greet(url, key_file, host=parts.host)
             parts.host.start()
+            forgetting = loop.create_task(parts.retention.run())
             _settle_memory()
             try:
                 await self._until_told(serving)
             finally:
+                forgetting.cancel()
                 await self._shut_down(parts, server)
                 await serving
 
@@ -123,6 +123,8 @@ class App:
             await parts.pipeline.stop(0)
         await parts.host.stop()
         server.stop()
+        for store in parts.stores:
+            await store.close()
         await parts.journal.close()
         self._log.info("stopped")
 
@@ -137,10 +139,12 @@ class App:
         journal: Journal = find("journal", "sqlite")(
             config.hermes.state_dir / "journal.db", sync=config.journal.sync, on_commit=on_commit
         )
-        thresholds = Thresholds(
-            config.router.min_confidence, config.router.clarify_threshold, config.router.clarify_margin
+        router = Router(
+            config.router.strategies,
+            Thresholds(
+                config.router.min_confidence, config.router.clarify_threshold, config.router.clarify_margin
+            ),
         )
-        router = Router(config.router.strategies, thresholds)
         host = Host(
             HostSettings(config.hermes.default_timeout, limits.queue_wait, limits.frame_bytes),
             self._places(),
@@ -149,6 +153,8 @@ class App:
         )
         bus = Bus(on_slow=metrics.sse_dropped.labels("slow").inc)
         metrics.sse_subscribers.set_function(lambda: bus.subscribers)
+        stores = self._stores()
+        once = Once(States(stores[-1], stores[0] if len(stores) > 1 else None, ttl=config.journal.max_age))
         pipeline = Pipeline(
             PipelineSettings(
                 limits.pending,
@@ -157,9 +163,35 @@ class App:
                 limits.inline_bytes,
                 config.hermes.locale,
             ),
-            Rooms(journal, router, host, bus, self._logs, deadlines, metrics),
+            Rooms(journal, router, host, bus, self._logs, deadlines, metrics, once),
         )
-        return _Parts(journal, bus, router, host, pipeline, metrics)
+        return _Parts(
+            journal, stores, self._retention(journal, metrics), bus, router, host, pipeline, metrics
+        )
+
+    def _retention(self, journal: Journal, metrics: Metrics) -> Retention:
+        kept = self._config.journal
+        return Retention(
+            journal, max_age=kept.max_age, max_bytes=kept.max_bytes, log=self._log, metrics=metrics
+        )
+
+    def _stores(self) -> list[Store]:
+        """Return the store of this machine, which is always there, and behind it the one that others may share."""
+        config = self._config
+        local = find("stores", "sqlite")(file=config.hermes.state_dir / "store.db", sync=config.journal.sync)
+        if config.store != "redis":
+            return [local]
+
+        def on_change(trouble: str | None) -> None:
+            if trouble is None:
+                self._log.info("store_back")
+            else:
+                self._log.warning("store_away", reason=trouble)
+
+        shared = find("stores", "redis")(
+            url=config.hermes.redis_url, prefix=config.sessions.key_prefix, on_change=on_change
+        )
+        return [local, shared]
 
     def _places(self) -> Places:
         return Places(
@@ -183,10 +215,10 @@ class App:
         )
 
     def _server(self, parts: _Parts, access: Access) -> Server:
-        shelf = Shelf(parts.pipeline.live, parts.journal)
+        shelf = Shelf(parts.pipeline.live, parts.journal, current=parts.pipeline.current)
         body_bytes = self._config.limits.body_bytes
         submit = Submit(parts.pipeline, parts.bus, access=access, body_bytes=body_bytes)
-        messages = Messages(parts.pipeline, shelf, bus=parts.bus, access=access)
+        messages = Messages(parts.pipeline, shelf, bus=parts.bus, access=access, body_bytes=body_bytes)
         operations = Operations(
             OperationsParts(parts.host, parts.router, parts.metrics),
             access=access,
@@ -217,49 +249,18 @@ class App:
         ]
         if not self._config.hermes.plugins_dir.is_dir():
             lacking.append("the plugins folder is missing")
+        lacking += [away for store in parts.stores if (away := await store.trouble()) is not None]
         status = "unavailable" if blocking else "degraded" if lacking else "ok"
         return Readiness(status, blocking + lacking)
 
     def _greet(self, url: str, key_file: Path | None, *, host: Host) -> None:
         """Show a line to paste, with an example of a plugin that is there."""
-        key = f" -H \"Authorization: Bearer $(cat '{key_file}')\"" if key_file is not None else ""
-        bind = self._config.hermes.bind_host
-        where = url if is_loopback(bind) else f"{url} and for the network on {self._config.hermes.bind}"
-        intents = sorted(
-            (target.service.intent for target in host.targets),
-            key=lambda one: (one.name != _FIRST_CHOICE, one.name),
-        )
-        text = next((one.examples[0] for one in intents if one.examples), "hello")
-        body = json.dumps({"text": text}, ensure_ascii=False).replace("'", "\\u0027")
-        print(
-            _GREETING.format(version=__version__, where=where, url=url, key=key, body=body),
-            file=self._hints,
-            flush=True,
-        )
-
-
-class _StateFolder:
-    """Holds the state folder for this process alone: two daemons on one journal would run messages twice."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = -1
-
-    def __enter__(self) -> None:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StartError(f"another Hermes uses {self._folder}; end it, or set hermes.state_dir") from None
-        except OSError as error:
-            raise StartError(
-                f"the state folder {self._folder} cannot be used: {error.strerror}; set hermes.state_dir to a folder "
-                "that can be written"
-            ) from error
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._lock)
+        hermes = self._config.hermes
+        where = url if is_loopback(hermes.bind_host) else f"{url} and for the network on {hermes.bind}"
+        intents = (target.service.intent for target in host.targets)
+        examples = [(one.name, one.examples[0]) for one in intents if one.examples]
+        words = greeting(where, url, key_file=key_file, examples=examples)
+        print(words, file=self._hints, flush=True)
 
 
 def _settle_memory() -> None:

@@ -122,6 +122,26 @@ class PluginRef:
     hash: str
 
 
+@value
+class Confirmation:
+    """What a call that needs a person's consent would run, who may give it, and what came of it.
+
+    `by` are persons or scopes; if it is empty the asker or an admin decides, or with `other_than_asker` anyone else
+    who may send messages. `approved` is None as long as nobody has decided. Times are Unix seconds; `expires_at` is
+    None for what was approved when it was sent.
+    """
+
+    intent: str
+    plugin: str
+    payload: dict[str, Any]
+    expires_at: float | None
+    by: tuple[str, ...] = ()
+    other_than_asker: bool = False
+    approved: bool | None = None
+    decided_by: Principal | None = None
+    decided_at: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One step in the story of a message. `seq` counts from 1 without gaps within the message; `timestamp` is
@@ -165,7 +185,7 @@ class Record:
     parent: str | None = None
     resumes: str | None = None
     retry_of: str | None = None
-    confirmation: dict[str, Any] | None = None
+    confirmation: Confirmation | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     received_at: float = 0.0
     finished_at: float | None = None

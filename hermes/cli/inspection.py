@@ -23,22 +23,27 @@ from hermes.host.host import plugin_folders
 from hermes.host.manifest import MANIFEST_FILE, Manifest, load_manifest, plugin_config
 from hermes.host.plugin import Places, load_plugin
 from hermes.host.runtimes.base import Runtime
+from hermes.journal._salvage import look_into
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
 
-_SHOWN = 20  # faults of a damaged journal that are told
-_BUSY = 5.0  # seconds to wait for a daemon that holds the journal
+_SHOWN = 20  # faults of a damaged file that are told
+KEPT = {"journal": "journal.db", "store": "store.db"}
+"""What the daemon keeps in its state folder, and the SQLite file that it is in."""
 
 
 @dataclass(slots=True)
 class Findings:
     """What was looked at, and what was found there. `warnings` stop nothing from starting, `unseen` names what a
-    wrong configuration keeps from being looked at.
+    wrong configuration keeps from being looked at. `kept` are the files of KEPT that there are, `damage` is what
+    SQLite finds wrong with them.
     """
 
     config: Path | None = None
     plugins: list[str] = field(default_factory=list)
-    journal: Path | None = None
+    state_dir: Path | None = None
+    kept: dict[str, Path] = field(default_factory=dict)
+    damage: list[ConfigError] = field(default_factory=list)
     problems: list[ConfigError] = field(default_factory=list)
     warnings: list[ConfigError] = field(default_factory=list)
     unseen: str = ""
@@ -57,12 +62,17 @@ def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
     findings.problems += _strategies(config)
     with _noting(config.hermes.plugins_dir, findings):
         _PluginsFolder(config, environ, findings=findings).inspect()
-    journal = _plain(config.hermes.state_dir) / "journal.db"
-    with _noting(journal, findings):
-        if journal.exists():
-            findings.journal = journal
-            findings.problems += _journal(journal)
+    _look_at_state(_plain(config.hermes.state_dir), findings)
     return findings
+
+
+def _look_at_state(folder: Path, findings: Findings) -> None:
+    findings.state_dir = folder
+    for name, file in KEPT.items():
+        with _noting(folder / file, findings):
+            if (folder / file).exists():
+                findings.kept[name] = folder / file
+                findings.damage += _damage(folder / file, name)
 
 
 def _look_beyond(file: Path, environ: Mapping[str, str], *, findings: Findings) -> None:
@@ -215,18 +225,14 @@ def _keyword_place(document: Document, intent: int, *, keyword: str) -> KeyPath:
     return (*top, "keywords", written.index(keyword) if isinstance(written, list) else keyword)
 
 
-def _journal(file: Path) -> Iterator[ConfigError]:
-    remedy = "stop the daemon, put the file aside or restore a copy of it, and start again"
-    # Without a write-ahead log nobody has the file open; then SQLite is told so and makes no files beside it.
-    mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+def _damage(file: Path, name: str) -> Iterator[ConfigError]:
+    remedy = "stop the daemon and run hermes check --repair"
     try:
-        with closing(
-            sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY)
-        ) as journal:
-            rows = [str(row[0]) for row in journal.execute(f"PRAGMA quick_check({_SHOWN})")]
+        with closing(look_into(file)) as database:
+            rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({_SHOWN})")]
     except sqlite3.Error as error:
-        yield ConfigError(f"the journal cannot be read: {error}; {remedy}", file=str(file))
+        yield ConfigError(f"the {name} cannot be read: {error}; {remedy}", file=str(file))
         return
     for row in rows:
         if row != "ok":
-            yield ConfigError(f"the journal is damaged: {row}; {remedy}", file=str(file))
+            yield ConfigError(f"the {name} is damaged: {row}; {remedy}", file=str(file))

@@ -1,23 +1,21 @@
-"""`hermes messages`: what was asked, and what came of it."""
+"""`hermes messages`: what was asked and what came of it, what waits for a yes, and what is to run again."""
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any
 
 import click
 
-from hermes.cli.client import Client
-from hermes.cli.delivery import event_of
-from hermes.cli.markdown import print_markdown
-from hermes.cli.options import calls_daemon, identifier, json_option, sendable
-from hermes.cli.terminal import local_time, print_facts, print_json, print_table, print_text, short
+from hermes.cli.client import Client, Declined, Unreachable
+from hermes.cli.errand import look, see_to_end
+from hermes.cli.options import calls_daemon, identifier, json_option, sendable, waits
+from hermes.cli.question import decided
+from hermes.cli.record import asked, error_of, print_record, print_story, story_of
+from hermes.cli.terminal import local_time, print_json, print_table, print_text, short
 from hermes.cli.text import one_line
-from hermes.messages import TERMINAL
+from hermes.messages import new_id
 
 _PAGE = 50  # records a request
-_STORY = 1.0  # seconds in which the story so far has come, of a message that has not ended
 _STATUSES = ("accepted", "awaiting_confirmation", "running", "succeeded", "failed")
 
 
@@ -31,7 +29,7 @@ def _status(value: str) -> str:
 
 @click.group("messages")
 def command() -> None:
-    """Look at messages that were sent."""
+    """Look at messages that were sent, confirm them and run them again."""
 
 
 @command.command("list")
@@ -64,13 +62,82 @@ def list_messages(client: Client, *, limit: int, as_json: bool, **wanted: str | 
 def show_message(client: Client, *, request_id: str, events: bool, as_json: bool) -> None:
     """Show one message: its record, its result, and with --events its story."""
     record = client.get(f"/v1/messages/{request_id}")
-    story = _story(client, record) if events else None
+    story = story_of(client, record) if events else None
     if as_json:
         print_json(record if story is None else record | {"events": story})
         return
-    _print_record(record)
+    print_record(record)
     if story is not None:
-        _print_story(story)
+        print_story(story)
+
+
+@command.command("confirm")
+@click.argument("request_id", metavar="ID", type=identifier)
+@click.option("--decline", is_flag=True, help="Refuse it: it will not run.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for the end of what was approved.")
+@waits
+@calls_daemon
+def confirm_message(
+    client: Client, *, request_id: str, decline: bool, no_wait: bool, as_json: bool, **waiting: Any
+) -> None:
+    """Let a call run that waits for its confirmation, and print the result.
+
+    The exit code is 0 only if it succeeded; with --decline or --no-wait, if the decision was taken.
+    """
+    record = _decide(client, request_id, approve=not decline)
+    if not decline and not no_wait:
+        try:
+            succeeded = see_to_end(
+                client, {"request_id": request_id}, accepted=True, as_json=as_json, **waiting
+            )
+        except Declined as error:
+            if error.code != "not_found":  # who may confirm a call of another need not be shown its end
+                raise
+        else:
+            _exit(succeeded=succeeded)
+            return
+    if as_json:
+        print_json(record)
+    else:
+        print_text(decided(record))
+
+
+@command.command("retry")
+@click.argument("request_ids", metavar="ID...", type=identifier, nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Agree beforehand to a call that changes something.")
+@waits
+@calls_daemon
+def retry_messages(client: Client, *, request_ids: tuple[str, ...], yes: bool, **waiting: Any) -> None:
+    """Run failed messages again, one after another, and print the result of each.
+
+    The new message has an id of its own and the idempotency key of the first, so that a tool that uses it does nothing
+    twice. The exit code is 0 only if all succeeded.
+    """
+    succeeded = True
+    for request_id in request_ids:
+        body = {"request_id": new_id(), "retry_of": request_id} | ({"approve": True} if yes else {})
+        if len(request_ids) > 1:
+            print_text(f"{request_id} again, as {body['request_id']}:", stderr=True)
+        try:
+            succeeded &= see_to_end(client, body, **waiting)
+        except Declined as error:
+            print_text(f"Error: {one_line(str(error))}", stderr=True)
+            succeeded = False
+    _exit(succeeded=succeeded)
+
+
+def _decide(client: Client, request_id: str, *, approve: bool) -> dict[str, Any]:
+    try:
+        return client.post(f"/v1/messages/{request_id}/confirm", {"approve": approve})
+    except Unreachable as error:
+        if not error.sent:
+            raise
+        raise click.ClickException(f"{error}; it may be decided: {look(request_id)}") from error
+
+
+def _exit(*, succeeded: bool) -> None:
+    if not succeeded:
+        raise click.exceptions.Exit(1)
 
 
 def _select(client: Client, limit: int, **wanted: str | None) -> dict[str, Any]:
@@ -87,83 +154,12 @@ def _select(client: Client, limit: int, **wanted: str | None) -> dict[str, Any]:
 
 
 def _row(record: dict[str, Any]) -> tuple[Any, ...]:
-    message, error = record["message"], _error(record)
+    message, error = record["message"], error_of(record)
     return (
         local_time(record["received_at"]),
         record["request_id"],
         record["status"],
         error["code"] if error else None,
         message["intent"],
-        short(_asked(message)),
+        short(asked(message)),
     )
-
-
-def _error(record: dict[str, Any]) -> dict[str, Any] | None:
-    error: dict[str, Any] | None = (record["envelope"] or {}).get("error")
-    return error
-
-
-def _asked(message: dict[str, Any]) -> str:
-    """Return what was asked for: the text, or the payload as JSON if there is none."""
-    payload = message["payload"]
-    if isinstance(payload.get("text"), str):
-        return str(payload["text"])
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")) if payload else ""
-
-
-def _print_record(record: dict[str, Any]) -> None:
-    message, plugin, error = record["message"], record["plugin"], _error(record)
-    envelope = record["envelope"] or {}
-    facts = {
-        "request": record["request_id"],
-        "session": record["session_id"],
-        "status": record["status"],
-        "source": f"{message['source']}, {record['principal']['kind']}:{record['principal']['id']}",
-        "asked": _asked(message),
-        "intent": f"{message['intent'] or '–'} ({record['decision']['outcome']})",
-        "plugin": f"{plugin['name']} {plugin['version']} {plugin['hash']}" if plugin else None,
-        "attempts": record["attempts"],
-        "received": local_time(record["received_at"]),
-        "finished": local_time(record["finished_at"]),
-        "took": f"{envelope['elapsed_ms']:g} ms" if envelope else None,
-        "warning": envelope.get("warning"),
-        "error": f"{error['code']}: {error['message']}" if error else None,
-    }
-    print_facts(facts)
-    if record["digest"] and not error:
-        print_text("")
-        print_markdown(record["digest"])
-
-
-def _story(client: Client, record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the events of a message, those so far if it has not ended."""
-    deadline = None if record["finished_at"] else time.monotonic() + _STORY
-    told = []
-    with client.stream(f"/v1/messages/{record['request_id']}/events", deadline=deadline) as frames:
-        for frame in frames:
-            if frame.event != "stream":
-                told.append(event_of(frame))
-            if frame.event in TERMINAL:
-                break
-    return told
-
-
-def _print_story(story: list[dict[str, Any]]) -> None:
-    started = story[0]["timestamp"] if story else 0.0
-    rows = [(f"+{event['timestamp'] - started:.3f} s", event["type"], _detail(event)) for event in story]
-    print_text("")
-    print_table(("AFTER", "EVENT", "DETAIL"), rows)
-
-
-def _detail(event: dict[str, Any]) -> str:
-    """Return what an event has to say beside its type."""
-    error = (event.get("envelope") or {}).get("error") or {}
-    percent = event.get("percent")
-    parts = (
-        None if percent is None else f"{percent:.0f}%",
-        event.get("text"),
-        event.get("plugin"),
-        f"attempt {event['attempt']}" if "attempt" in event else None,
-        error.get("code"),
-    )
-    return one_line(" ".join(str(part) for part in parts if part is not None))

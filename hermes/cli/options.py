@@ -51,6 +51,15 @@ config_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 
 
+def waits(command: Command) -> Command:
+    """Add --follow, --wait and --json: how a command waits for the end of a message and shows it."""
+    follow = click.option("--follow", is_flag=True, help="Show the progress while it runs.")
+    wait = click.option(
+        "--wait", type=seconds, metavar="S", help="Wait at most S seconds for the end; the message goes on."
+    )
+    return follow(wait(json_option(command)))
+
+
 def sendable(value: str) -> str:
     """Return an argument that is text; one of bytes that are not UTF-8 is refused."""
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,6 +35,18 @@ class LiveProgress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Leave the terminal to something else for a while."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def tell(self, event: dict[str, Any]) -> None:
         """Show one event of the message."""

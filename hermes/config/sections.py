@@ -111,16 +111,26 @@ class HermesSection(Section):
 
 
 class JournalSection(Section):
-    """`journal:` what an accepted message survives: `full` power loss, `normal` the death of the process."""
+    """`journal:` what an accepted message survives: `full` power loss, `normal` the death of the process.
+
+    What has ended is removed `max_age` seconds after it came, or before that while the journal is over `max_bytes`.
+    """
 
     sync: Literal["full", "normal"] = "full"
+    max_age: Positive = 30 * 86400.0
+    max_bytes: Annotated[Count, Field(ge=_MIB)] = 10 * 1024 * _MIB
 
 
 class SessionsSection(Section):
-    """`sessions:` how much of a conversation is kept, in turns and tokens."""
+    """`sessions:` where the state of conversations is kept, and how much of one, in turns and tokens.
 
-    later = frozenset({"store", "max_parallel", "idle_reset", "compress", "key_prefix"})
+    `store` auto is redis with a `redis_url`, else sqlite; `key_prefix` begins every key in Redis.
+    """
 
+    later = frozenset({"max_parallel", "idle_reset", "compress"})
+
+    store: Literal["auto", "memory", "sqlite", "redis"] = "auto"
+    key_prefix: Annotated[str, Field(max_length=200)] = ""
     memory_window: Count = 6
     summary_every: Count = 10
     summary_max_tokens: Count = 200
@@ -200,10 +210,23 @@ class Config(Section):
     _source: Document = PrivateAttr()
     _base_dir: Path = PrivateAttr()
 
+    @model_validator(mode="after")
+    def _reachable(self) -> Self:
+        if self.sessions.store == "redis" and self.hermes.redis_url is None:
+            raise InvalidPart("needs hermes.redis_url; set that too", ("sessions", "store"))
+        return self
+
     def model_post_init(self, context: Document | None) -> None:
         """Keep the document that this was read from."""
         self._source = context or Document()
         self._base_dir = _base_dir(context)
+
+    @property
+    def store(self) -> str:
+        """The kind of store that `sessions.store` stands for."""
+        if self.sessions.store != "auto":
+            return self.sessions.store
+        return "redis" if self.hermes.redis_url else "sqlite"
 
     @property
     def source(self) -> Document:

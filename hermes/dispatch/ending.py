@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Literal
 
 from hermes.digest.digest import digest, error_digest
@@ -36,6 +37,9 @@ class Ending:
         started = time.perf_counter()
         live.ending = True
         live.story.close()  # the journal and the listeners must hear the same
+        if live.warnings:
+            warnings = [envelope.warning, *live.warnings]
+            envelope = replace(envelope, warning=" ".join(one for one in warnings if one))
         envelope, written = self._write(live, envelope)
         record = live.record
         record.status = "succeeded" if envelope.error is None else "failed"
@@ -44,7 +48,7 @@ class Ending:
         number = live.story.next_number()
         record.finished_at = number / 1e6
         entry = live.to_entry(written)
-        await make_safe(self._journal, entry, log=self._log)
+        await make_safe(self._journal.finish, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
         raw = None if written.apart is None else record.links["raw"]

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hermes.dispatch.confirmations import Confirmations
 from hermes.dispatch.live import Live
+from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed, from_answer, from_failure
 from hermes.dispatch.sentences import say
 from hermes.host.calls import Call
@@ -21,22 +23,27 @@ _ATTEMPTS = 3
 _ANSWER_WITHIN = 600  # seconds a question stays open
 
 
-class Execution:
-    """Decides and runs; `claim` makes it safe that a message is about to run, `rivals` says what a question is about."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an execution works with: `rivals` says what a question is about, `claim` makes it safe that a call begins."""
 
-    def __init__(
-        self,
-        host: Host,
-        *,
-        result_bytes: int,
-        rivals: Callable[[Decision], Sequence[Candidate]],
-        claim: Callable[[Live], Awaitable[None]],
-        metrics: Metrics,
-    ) -> None:
-        self._host = host
-        self._rivals = rivals
+    host: Host
+    confirmations: Confirmations
+    once: Once
+    rivals: Callable[[Decision], Sequence[Candidate]]
+    claim: Callable[[Live], Awaitable[None]]
+
+
+class Execution:
+    """Decides and runs."""
+
+    def __init__(self, parts: Parts, *, result_bytes: int, metrics: Metrics) -> None:
+        self._host = parts.host
+        self._rivals = parts.rivals
+        self._confirmations = parts.confirmations
+        self._once = parts.once
+        self._claim = parts.claim
         self._result_bytes = result_bytes
-        self._claim = claim
         self._ran = metrics.stage_seconds.labels("tool")
         self._last_call = 0
 
@@ -47,13 +54,11 @@ class Execution:
             return _no_match(live)
         if decision.outcome == "clarify":
             return self._question(live)
-        target = self._host.find(decision.intent)
-        if target is None:
-            return failed("no_match", say("no_intent", live.locale, intent=decision.intent))
-        refusal = self._refusal(live, target)
-        if refusal is not None:
-            return refusal
-        return await self._attempts(live, target)
+        target = self._target(live)
+        while isinstance(target, Target) and not self._confirmations.given(live, target):
+            refusal = await self._confirmations.consent(live, target)
+            target = refusal or self._target(live)  # which may be another by now
+        return target if isinstance(target, ResultEnvelope) else await self._attempts(live, target)
 
     def foresee(self, live: Live) -> PluginRef | None:
         """Return the plugin that will run a new message at once, so that keeping it can claim the run as well.
@@ -63,6 +68,8 @@ class Execution:
         """
         target = self._host.find(live.record.message.intent)
         if target is None or not target.service.repeatable or not self._host.has_room(target):
+            return None
+        if target.service.intent.confirm is not None:
             return None
         return target.plugin.ref
 
@@ -74,9 +81,17 @@ class Execution:
             options.append({"n": number, "intent": candidate.intent, "label": label or candidate.intent})
         return _ask(live, say("clarify", live.locale), options=options)
 
+    def _target(self, live: Live) -> Target | ResultEnvelope:
+        """Return who is to run a message, or why nobody can."""
+        intent = live.record.decision.intent
+        target = self._host.find(intent)
+        if target is None:
+            return failed("no_match", say("no_intent", live.locale, intent=intent))
+        return self._refusal(live, target) or target
+
     def _refusal(self, live: Live, target: Target) -> ResultEnvelope | None:
-        """Return why a call must not run, or None if it may."""
-        intent, locale = target.service.intent, live.locale
+        """Return what is wrong with the parameters of a call, or None if it may run with them."""
+        locale = live.locale
         problems = target.service.parameters.problems(live.record.message.payload, locale=locale)
         missing = [problem.field for problem in problems if problem.missing]
         if problems and len(missing) == len(problems) and live.record.decision.outcome == "dispatch":
@@ -84,8 +99,6 @@ class Execution:
         if problems:
             words = "; ".join(problem.message for problem in problems)
             return failed("invalid_payload", say("invalid_payload", locale, problems=words))
-        if intent.confirm is not None and not live.approved:
-            return failed("confirmation_required", say("confirmation_required", locale, intent=intent.name))
         return None
 
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
@@ -116,18 +129,21 @@ class Execution:
     def _call(self, attempt: _Attempt) -> Call:
         self._last_call += 1
         live, record = attempt.live, attempt.live.record
+        scope = self._once.scope(live, plugin=attempt.target.plugin.manifest.name, call=f"c{self._last_call}")
         return Call(
             id=f"c{self._last_call}",
             message=record.message,
             context={
                 "session": {},
                 "principal": record.principal,
-                "idempotency_key": record.retry_of or record.message.request_id,
+                "idempotency_key": live.first_id,
                 "locale": live.locale,
             },
             timeout=attempt.target.timeout,
             on_started=attempt.start,
             on_progress=live.story.progress,
+            on_request=scope.answer,
+            on_left=scope.leave,
         )
 
     def _failure(self, failure: CallEnded, attempt: _Attempt) -> ResultEnvelope:

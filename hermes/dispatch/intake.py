@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from hermes.bus import Bus
 from hermes.dispatch.live import Live
+from hermes.dispatch.retries import Retried
 from hermes.dispatch.sentences import locale_of, say
 from hermes.dispatch.story import Story
 from hermes.dispatch.submission import Submission
@@ -27,12 +28,19 @@ class Intake:
         self._lines = lines
         self._locale = locale
 
-    def open(self, submission: Submission, principal: Principal, *, entry_id: int) -> Live:
-        """Return the message that a submission makes."""
-        decision, payload = self._decide(submission)
+    def open(
+        self, submission: Submission, principal: Principal, *, entry_id: int, retried: Retried | None = None
+    ) -> Live:
+        """Return the message that a submission makes; with `retried` it is that one once more."""
+        session_id = submission.session_id
+        if retried is None:
+            decision, payload = self._decide(submission)
+        else:
+            decision, payload = self._decide_again(retried.record)
+            session_id = session_id or retried.record.message.session_id
         message = HermesMessage(
             request_id=submission.request_id or new_id(),
-            session_id=submission.session_id or new_id(),
+            session_id=session_id or new_id(),
             intent=decision.intent,
             payload=payload,
             source=submission.source,
@@ -42,13 +50,14 @@ class Intake:
             message=message,
             principal=principal,
             decision=decision,
+            retry_of=submission.retry_of,
             metadata=submission.metadata,
-            confirmation={"by": principal.owner} if submission.approve else None,
             received_at=submission.received_at,
         )
-        return self.reopen(record, entry_id=entry_id, fingerprint=submission.fingerprint)
+        origin = None if retried is None else retried.origin
+        return self.reopen(record, entry_id=entry_id, fingerprint=submission.fingerprint, origin=origin)
 
-    def reopen(self, record: Record, *, entry_id: int, fingerprint: bytes | None) -> Live:
+    def reopen(self, record: Record, *, entry_id: int, fingerprint: bytes | None, origin: str | None) -> Live:
         """Return the message of a record that exists already."""
         payload = record.message.payload
         text = payload.get("text")
@@ -58,7 +67,7 @@ class Intake:
             record=record,
             locale=locale_of(text if isinstance(text, str) else None, payload, preferred=self._locale),
             story=Story(record.message, record.principal.owner, bus=self._bus, lines=self._lines),
-            approved=record.confirmation is not None,
+            origin=origin,
         )
 
     def acknowledge(self, live: Live) -> str:
@@ -76,6 +85,14 @@ class Intake:
             return template.format_map(texts)
         except (KeyError, IndexError, ValueError, AttributeError):
             return plain
+
+    def _decide_again(self, record: Record) -> tuple[Decision, dict[str, Any]]:
+        """Return where a message goes the second time: where it went, or, if that was nowhere, where its text leads now."""
+        payload = record.message.payload
+        if record.message.intent:
+            return record.decision, payload
+        text = payload.get("text")
+        return self._decide(Submission(text if isinstance(text, str) else "", None, payload, 0.0))
 
     def _decide(self, submission: Submission) -> tuple[Decision, dict[str, Any]]:
         text, payload = submission.text, submission.payload

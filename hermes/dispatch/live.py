@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hermes.bus import MessageKey
+from hermes.bus import MessageKey, Published
 from hermes.dispatch.records import WrittenEnvelope, write_events, write_fixed, write_record
 from hermes.dispatch.sentences import Locale
 from hermes.dispatch.story import Story
@@ -19,10 +19,11 @@ from hermes.messages import PluginRef, Record, Status
 class Live:
     """A message from its arrival until its end is safe.
 
-    `kept` is true once the journal has it; `keeping`, made by who waits for that, is set when it has it or has
-    refused it. `claimed` says that the journal
-    counts the next attempt already. `calling` is true while a
-    plugin has it, `ending` once its envelope is known. `written` is its record as JSON once its end is safe.
+    `origin` names the message that its chain of retries began with, None if it is no retry. `kept` is true once the
+    journal has it; `keeping`, made by who waits for that, is set when it has it or has refused it. `claimed` says that
+    the journal counts the next attempt already. `parked` is there while it waits for a person's decision, and is given
+    it. `calling` is true while a plugin has it, `ending` once its envelope is known. `warnings` are for its envelope.
+    `written` is its record as JSON once its end is safe.
     """
 
     id: int
@@ -30,11 +31,13 @@ class Live:
     record: Record
     locale: Locale
     story: Story
-    approved: bool = False
+    origin: str | None = None
     kept: bool = False
     claimed: bool = False
     keeping: asyncio.Event | None = None
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
+    parked: asyncio.Future[bool] | None = None
+    warnings: list[str] = field(default_factory=list)
     written: bytes | None = None
     task: asyncio.Task[None] | None = None
     calling: bool = False
@@ -80,9 +83,13 @@ class Live:
     @property
     def status(self) -> Status:
         """How far it may be shown to be: not ended before that is safe."""
-        if self.ending and self.written is None:
-            return "running" if self.record.attempts else "accepted"
-        return self.record.status
+        if not self.ending or self.written is not None:
+            return self.record.status
+        if self.record.attempts:
+            return "running"
+        confirmation = self.record.confirmation
+        was_parked = confirmation is not None and confirmation.expires_at is not None
+        return "awaiting_confirmation" if was_parked else "accepted"
 
     @property
     def code(self) -> str | None:
@@ -103,12 +110,31 @@ class Live:
             record = replace(record, status=self.status, envelope=None, digest=None, finished_at=None)
         return write_record(record, self.fixed)
 
-    def to_entry(self, envelope: WrittenEnvelope | None, *, claim: PluginRef | None = None) -> Entry:
+    @property
+    def first_id(self) -> str:
+        """The request_id that its chain of retries began with, its own if it is none: what makes its writes one."""
+        return self.record.message.request_id if self.origin is None else self.origin.rpartition("/")[2]
+
+    def warn(self, sentence: str) -> None:
+        """Have a sentence in the warning of the envelope, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    def to_entry(
+        self,
+        envelope: WrittenEnvelope | None,
+        *,
+        claim: PluginRef | None = None,
+        record: Record | None = None,
+        foretold: Published | None = None,
+    ) -> Entry:
         """Return what the journal is to keep: with `envelope` the end, without it the message under way.
 
-        With `claim` it is kept as if the plugin had begun to run it: it will, at once.
+        With `claim` it is kept as if the plugin had begun to run it: it will, at once. With `record` that is kept in
+        the place of the present one, and with `foretold` an event beside those told: both are shown once they are safe.
         """
-        record = self.record
+        record = record or self.record
+        told = self.story.told if foretold is None else [*self.story.told, foretold]
         plugin = claim or record.plugin
         error = record.envelope.error if record.envelope is not None else None
         return Entry(
@@ -119,12 +145,13 @@ class Live:
             status="running" if claim is not None else record.status,
             code=error.code if error is not None else None,
             plugin=plugin.name if plugin is not None else None,
+            origin=self.origin,
             received_at=record.received_at,
             finished_at=record.finished_at,
             fingerprint=self.fingerprint,
             record=write_record(record, self.fixed, envelope=envelope, claim=claim),
             data=envelope.apart if envelope is not None else None,
-            events=write_events(self.story.told) if envelope is not None else b"[]",
+            events=write_events(told),
         )
 
 
@@ -133,6 +160,7 @@ class LiveTable:
 
     def __init__(self) -> None:
         self._messages: dict[MessageKey, Live] = {}
+        self._retries: set[str | None] = set()
         self.size = 0
         """Bytes of JSON that came with them."""
 
@@ -143,14 +171,23 @@ class LiveTable:
         return iter(list(self._messages.values()))
 
     def add(self, live: Live) -> None:
-        """Take a message in."""
-        self.size += len(live.fixed)
+        """Take a message in, in the place of one of the same id: what was sent again, and is about to be found to be known."""
+        replaced = self._messages.get(live.key)
+        self.size += len(live.fixed) - (0 if replaced is None else len(replaced.fixed))
         self._messages[live.key] = live
+        if live.origin is not None:
+            self._retries.add(live.origin)
 
     def remove(self, live: Live) -> None:
-        """Let a message go."""
-        if self._messages.pop(live.key, None) is not None:
+        """Let a message go, if it has not been replaced."""
+        if self._messages.get(live.key) is live:
+            del self._messages[live.key]
             self.size -= len(live.fixed)
+            self._retries.discard(live.origin)
+
+    def retries(self, origin: str) -> bool:
+        """Say whether a retry of a message is under way."""
+        return origin in self._retries
 
     def get(self, key: MessageKey) -> Live | None:
         """Return a message by owner and request_id."""

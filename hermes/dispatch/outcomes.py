@@ -8,6 +8,7 @@ from typing import Any
 from hermes.dispatch.sentences import Locale, say
 from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge, TimedOut
 from hermes.messages import ERROR_CODE_PATTERN, ErrorInfo, ResultEnvelope
+from hermes.sdk.wire import OUTCOME_UNKNOWN, STILL_RUNNING
 
 _MEMBERS = {"data", "error", "warning"}
 _SENTENCE = 1000  # characters of an error's sentence
@@ -45,8 +46,8 @@ def from_failure(
     elif isinstance(failure, Crashed):
         error = ErrorInfo("plugin_crashed", say("plugin_crashed", locale), repeatable)
     elif isinstance(failure, Raised):
-        error = ErrorInfo("plugin_error", say("plugin_error", locale, reason=failure.reason))
-        writes = False  # it ended by its own account
+        error = _raised(failure, locale)
+        writes = failure.code == OUTCOME_UNKNOWN  # else it ended by its own account
     elif isinstance(failure, ResultTooLarge):
         error = ErrorInfo("result_too_large", say("result_too_large", locale, limit=limit))
         writes = False
@@ -56,6 +57,14 @@ def from_failure(
         writes = False
     warning = say("may_have_taken_effect", locale) if writes else None
     return ResultEnvelope(error=error, elapsed_ms=elapsed_ms, warning=warning)
+
+
+def _raised(failure: Raised, locale: Locale) -> ErrorInfo:
+    if failure.code == STILL_RUNNING:
+        return ErrorInfo("plugin_error", say("still_running", locale), retryable=True)
+    if failure.code == OUTCOME_UNKNOWN:
+        return ErrorInfo("plugin_error", say("outcome_unknown", locale))
+    return ErrorInfo("plugin_error", say("plugin_error", locale, reason=failure.reason))
 
 
 def failed(

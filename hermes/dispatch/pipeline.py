@@ -8,29 +8,34 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from hermes.auth.policy import Caller
 from hermes.bus import Bus
 from hermes.deadlines import Deadlines
+from hermes.dispatch.backlog import Backlog
+from hermes.dispatch.confirmations import Confirmations
 from hermes.dispatch.ending import Ending
-from hermes.dispatch.execution import Execution
+from hermes.dispatch.execution import Execution, Parts
 from hermes.dispatch.intake import Intake
 from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live, LiveTable
+from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed
-from hermes.dispatch.records import read_record
+from hermes.dispatch.reception import Desk, Receipt, Reception
+from hermes.dispatch.records import read_events, read_record
 from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
-from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Unavailable
+from hermes.errors import Conflict, RateLimited, Unavailable
 from hermes.host.host import Host
 from hermes.host.manifest import Summary
 from hermes.journal.base import Entry, Journal
-from hermes.messages import Principal, ResultEnvelope
+from hermes.messages import ResultEnvelope
 from hermes.observe.logs import Logs
 from hermes.observe.metrics import Metrics
 from hermes.routing.router import Router
-from hermes.values import value
 
-_RETRY_AFTER = 5  # seconds a refused sender is asked to wait
-_RECOVERED_AT_A_TIME = 500
+_DECLINED_WITHIN = (
+    5.0  # seconds that the end of a declined call may take to be safe before its decider hears of it
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +60,7 @@ class Rooms:
     logs: Logs
     deadlines: Deadlines
     metrics: Metrics
-
-
-@value
-class Receipt:
-    """What became of a submission: the message under way, or the entry of one that had ended before.
-
-    `replayed` says that the request_id was known and nothing new was accepted.
-    """
-
-    message: Live | Entry
-    replayed: bool = False
+    once: Once
 
 
 class Pipeline:
@@ -73,19 +68,18 @@ class Pipeline:
 
     def __init__(self, settings: PipelineSettings, rooms: Rooms) -> None:
         self.live = LiveTable()
-        self._settings = settings
         self._journal = rooms.journal
         self._host = rooms.host
         self._deadlines = rooms.deadlines
         self._log = rooms.logs.log
+        self._metrics = rooms.metrics
         self._intake = Intake(
             rooms.router, rooms.host, bus=rooms.bus, lines=rooms.logs.events, locale=settings.locale
         )
+        self._confirmations = Confirmations(rooms.journal, log=self._log)
         self._execution = Execution(
-            rooms.host,
+            Parts(rooms.host, self._confirmations, rooms.once, rooms.router.rivals, self._claim),
             result_bytes=settings.result_bytes,
-            rivals=rooms.router.rivals,
-            claim=self._claim,
             metrics=rooms.metrics,
         )
         self._ending = Ending(
@@ -95,36 +89,56 @@ class Pipeline:
             log=rooms.logs.log,
             metrics=rooms.metrics,
         )
+        self._reception = Reception(
+            Desk(rooms.journal, rooms.host, self.live, self._intake, self._execution, self._confirmations),
+            pending=settings.pending,
+            pending_bytes=settings.pending_bytes,
+        )
+        self.backlog = Backlog(rooms.journal, rooms.host, take_up=self._take_up, log=self._log)
         self._accept_seconds = rooms.metrics.stage_seconds.labels("accept")
-        self.stopping = False
         rooms.metrics.pending.set_function(lambda: len(self.live))
 
-    async def receive(self, submission: Submission, principal: Principal) -> Receipt:
-        """Accept a message; returns once it is safe, before it has run.
+    @property
+    def stopping(self) -> bool:
+        """Say whether nothing is accepted any more."""
+        return self._reception.closed
 
-        Raises:
-            Conflict: the request_id is known with another body.
-            InvalidField: the payload cannot be kept as JSON.
-            RateLimited, Unavailable: nothing can be accepted now.
-        """
+    async def receive(self, submission: Submission, caller: Caller) -> Receipt:
+        """Accept a message; returns once it is safe, before it has run. Raises what `Reception.receive` does."""
         started = time.perf_counter()
-        known = await self._known(submission, principal)
-        if known is not None:
-            return _replayed(known, submission)
-        self._admit()
-        live = self._intake.open(submission, principal, entry_id=self._journal.next_id())
-        older = await self._keep(live)
-        if older is not None:
-            return _replayed(older, submission)
-        if not self.stopping:  # what is kept while Hermes stops is for the next start
+        try:
+            receipt = await self._reception.receive(submission, caller)
+        except (RateLimited, Unavailable) as refusal:
+            self._metrics.messages_refused.labels(refusal.code).inc()
+            raise
+        if receipt.replayed:
+            return Receipt(await self.current(receipt.message), replayed=True)
+        live = receipt.message
+        if (
+            isinstance(live, Live) and not self.stopping
+        ):  # what is kept while Hermes stops is for the next start
             live.story.tell("TASK_RECEIVED")
             self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)
-        return Receipt(live)
+        return receipt
+
+    async def current(self, message: Live | Entry) -> Live | Entry:
+        """Return a message as it is now; if an earlier process left it and its turn has not come, it has now."""
+        if isinstance(message, Live) or message.finished_at is not None:
+            return message
+        live = self.backlog.ask_for(message)
+        if live is not None:
+            await asyncio.sleep(0)  # its task takes its first step: now it can be cancelled
+            return live
+        live = self.live.get((message.owner, message.request_id))
+        if live is not None:
+            return live
+        # It has ended since it was read.
+        return await self._journal.find(message.request_id, owner=message.owner) or message
 
     async def wait(self, live: Live, seconds: float) -> None:
-        """Wait for the end of a message, at most `seconds`, and not for one that will not be begun."""
-        if live.task is None:
+        """Wait for the end of a message, at most `seconds`; not for a person's decision, or for what is not begun."""
+        if live.task is None or live.task.done() or self._confirmations.is_open(live):
             return
         with contextlib.suppress(TimeoutError):
             await self._deadlines.wait(live.wait(), seconds)
@@ -135,25 +149,43 @@ class Pipeline:
 
     def cancel(self, live: Live) -> None:
         """Stop a message that is under way; raises Conflict if it is past stopping."""
-        if live.task is None or not live.calling:
+        waits = self._confirmations.is_open(live)
+        if live.task is None or not (live.calling or waits):
             raise Conflict("this message has ended already")
         live.cancelled = True
-        live.task.cancel()
+        if waits:
+            self._confirmations.cancel(live)
+        else:
+            live.task.cancel()
+
+    async def confirm(self, message: Live | Entry, caller: Caller, *, approve: bool) -> None:
+        """Decide a call that waits for it; returns once that is safe, and of a declined one its end too.
+
+        Raises what `Confirmations.decide` does.
+        """
+        if isinstance(message, Entry) or self.stopping:
+            record = read_record(message) if isinstance(message, Entry) else message.record
+            await self._confirmations.refuse(record, caller)
+            raise Unavailable("Hermes is shutting down; try again in a moment")
+        await self._confirmations.decide(message, caller, approve=approve)
+        if not approve:
+            with contextlib.suppress(TimeoutError):
+                await self._deadlines.wait(message.wait(), _DECLINED_WITHIN)
 
     async def recover(self) -> int:
-        """Take up what an earlier process accepted and did not end, and return how many messages that were."""
-        last_id = count = 0
-        while entries := await self._journal.unfinished(after=last_id, limit=_RECOVERED_AT_A_TIME):
-            count += sum(map(self._take_up, entries))
-            last_id = entries[-1].id
+        """Begin to take up what an earlier process accepted and did not end, and return how many messages that are."""
+        count = await self.backlog.open()
+        self.backlog.start()
         return count
 
     async def stop(self, grace: float) -> None:
         """Accept nothing more, give running calls `grace` seconds, and leave the rest to the next start."""
-        self.stopping = True
+        self._reception.closed = True
+        await self.backlog.stop()
         tasks = {live.task for live in self.live if live.task is not None}
         for live in self.live:
-            if live.task is not None and live.calling and live.record.status == "accepted":
+            waits = live.calling or live.parked is not None
+            if live.task is not None and waits and live.record.status != "running":
                 live.task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=grace)
@@ -162,43 +194,6 @@ class Pipeline:
         await asyncio.gather(*tasks, return_exceptions=True)
         for live in self.live:
             live.release()
-
-    def _admit(self) -> None:
-        if self.stopping:
-            raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
-        if len(self.live) >= self._settings.pending or self.live.size >= self._settings.pending_bytes:
-            raise RateLimited(
-                f"{len(self.live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
-            )
-
-    async def _known(self, submission: Submission, principal: Principal) -> Live | None:
-        """Return the message under way that has the submission's request_id, once it is safe that it has."""
-        if submission.request_id is None:
-            return None
-        key = (principal.owner, submission.request_id)
-        while (known := self.live.get(key)) is not None and not known.kept:
-            known.keeping = known.keeping or asyncio.Event()
-            await known.keeping.wait()
-        return known
-
-    async def _keep(self, live: Live) -> Entry | None:
-        """Make a new message safe, or return the older entry that has its request_id."""
-        try:
-            self.live.add(live)
-            claim = self._execution.foresee(live)
-            live.claimed = claim is not None
-            older = await self._journal.append(live.to_entry(None, claim=claim))
-            live.kept = older is None
-        except JournalError as error:
-            raise Unavailable(error.detail) from error
-        except TypeError as error:
-            raise InvalidField(f"it cannot be kept as JSON: {error}", field="payload") from error
-        finally:
-            if not live.kept:
-                self.live.remove(live)
-            if live.keeping is not None:
-                live.keeping.set()
-        return older
 
     def _begin(self, live: Live) -> None:
         live.task = asyncio.get_running_loop().create_task(self._run(live))
@@ -217,31 +212,27 @@ class Pipeline:
         await self._ending.end(live, envelope, summary=summary)
         self.live.remove(live)
 
-    def _take_up(self, entry: Entry) -> bool:
+    def _take_up(self, entry: Entry) -> Live | None:
         """Go on with a message; one that cannot be read must not keep the others, or the daemon, from starting."""
         try:
-            record = read_record(entry)
-        except ValueError as error:
+            live = self._intake.reopen(
+                read_record(entry), entry_id=entry.id, fingerprint=entry.fingerprint, origin=entry.origin
+            )
+            live.story.recall(read_events(entry))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:  # events may be anything
             self._log.error("entry_unreadable", request_id=entry.request_id, reason=str(error)[:200])
-            return False
-        live = self._intake.reopen(record, entry_id=entry.id, fingerprint=entry.fingerprint)
+            return None
         self.live.add(live)
         live.kept = True
-        live.story.recall("TASK_RECEIVED", record.received_at)
+        self._confirmations.resume(live)
         self._begin(live)
-        return True
+        return live
 
     async def _claim(self, live: Live) -> None:
-        await make_safe(self._journal, live.to_entry(None), log=self._log)
+        await make_safe(self._journal.claim, live.to_entry(None), log=self._log)
 
 
 def _interrupted(live: Live) -> ResultEnvelope:
     """Only an earlier process can have started it, and nobody knows how far it came."""
     warning = say("may_have_taken_effect", live.locale)
     return failed("interrupted", say("interrupted", live.locale), warning=warning)
-
-
-def _replayed(known: Live | Entry, submission: Submission) -> Receipt:
-    if known.fingerprint != submission.fingerprint:
-        raise Conflict(f"the request_id {submission.request_id} was used before with another body")
-    return Receipt(known, replayed=True)

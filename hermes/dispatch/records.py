@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -80,8 +80,10 @@ def raw_data(entry: Entry) -> bytes | None:
     return None if data is None else orjson.dumps(data)
 
 
-def write_events(told: Iterable[Published]) -> bytes:
+def write_events(told: Sequence[Published]) -> bytes:
     """Write a story without its terminal event, which is told after this is safe and follows from the record."""
+    if not told:
+        return b"[]"
     return b"[" + b",".join(one.body for one in told) + b"]"
 
 
@@ -102,28 +104,28 @@ def _raw_link(record: dict[str, Any], apart: bytes | None) -> str | None:
 
 
 def replay(entry: Entry, *, after: int) -> Iterator[bytes]:
-    """Yield the frames of a message that has ended, those of a higher number than `after`."""
+    """Yield the frames of a message as it is kept, those of a higher number than `after`."""
+    for event in read_events(entry):
+        number = round(event["timestamp"] * 1e6)
+        if number > after:
+            ids = (entry.owner, entry.request_id, entry.session_id)
+            yield frame_of(Published(number, *ids, event["seq"], event["type"], orjson.dumps(event)))
+
+
+def read_events(entry: Entry) -> list[dict[str, Any]]:
+    """Return the story of a message as it is kept; its first event follows from the record, and so does its last."""
     record = orjson.loads(entry.record)
-    told = orjson.loads(entry.events)
+    told: list[dict[str, Any]] = orjson.loads(entry.events)
+    ids = (entry.request_id, entry.session_id)
+    if not told:
+        told = [Event("TASK_RECEIVED", *ids, 1, record["received_at"]).to_dict()]
+    if entry.finished_at is None:
+        return told
     last = Event(
         "TOOL_SUCCEEDED" if entry.status == "succeeded" else "TOOL_FAILED",
-        entry.request_id,
-        entry.session_id,
+        *ids,
         len(told) + 1,
         record["finished_at"],
         end_fields(_shown(record["envelope"]), record["digest"], raw=_raw_link(record, entry.data)),
     )
-    for event in [*told, last.to_dict()]:
-        number = round(event["timestamp"] * 1e6)
-        if number > after:
-            yield frame_of(
-                Published(
-                    number,
-                    entry.owner,
-                    entry.request_id,
-                    entry.session_id,
-                    event["seq"],
-                    event["type"],
-                    orjson.dumps(event),
-                )
-            )
+    return [*told, last.to_dict()]

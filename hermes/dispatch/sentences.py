@@ -22,9 +22,30 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "missing": ("还缺少参数：{names}", "These parameters are still missing: {names}"),
     "invalid_payload": ("参数不符合要求：{problems}", "The parameters do not fit: {problems}"),
-    "confirmation_required": (
-        "{intent} 会修改数据，需要确认：请附上 approve: true 重新发送。",
-        "{intent} changes things and needs a confirmation: send it again with approve: true.",
+    "confirm": (
+        "{intent} 需要确认后才会执行，要执行吗？",
+        "{intent} needs a confirmation before it runs. Run it?",
+    ),
+    "declined": ("已拒绝，没有执行。", "It was declined and has not run."),
+    "confirmation_expired": (
+        "无人及时确认，没有执行。",
+        "Nobody confirmed it in time, and it has not run.",
+    ),
+    "confirmation_changed": (
+        "确认之后该意图换了工具，没有执行；请重新发送。",
+        "Another tool has taken the intent since it was asked for, and it has not run; send it again.",
+    ),
+    "still_running": (
+        "同一操作正在执行，请稍后再试。",
+        "The same operation is still running; try again in a moment.",
+    ),
+    "outcome_unknown": (
+        "无法确定上一次执行是否已经完成，为避免重复，没有再次执行。",
+        "Cannot tell whether it was done the last time; it was not done again, so that it is not done twice.",
+    ),
+    "kept_here": (
+        "存储暂时不可用，防止重复执行的状态只保存在本机。",
+        "The store is away: what keeps it from being done twice is kept on this machine alone.",
     ),
     "plugin_timeout": ("该工具执行超时（{seconds} 秒）", "The tool timed out after {seconds} s"),
     "plugin_crashed": ("该工具的进程意外退出。", "The tool's process ended unexpectedly."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 
 import orjson
@@ -16,11 +16,17 @@ _UNDER_WAY = frozenset({"accepted", "awaiting_confirmation", "running"})
 
 
 class Shelf:
-    """Reads messages. `owner` is whose messages the reader may see, None for everybody's."""
+    """Reads messages. `owner` is whose messages the reader may see, None for everybody's.
 
-    def __init__(self, live: LiveTable, journal: Journal) -> None:
+    `current` returns a message as it is under way, taking it up if an earlier process left it.
+    """
+
+    def __init__(
+        self, live: LiveTable, journal: Journal, *, current: Callable[[Entry], Awaitable[Live | Entry]]
+    ) -> None:
         self._live = live
         self._journal = journal
+        self._take_up = current
 
     async def find(self, request_id: str, *, owner: str | None) -> Live | Entry:
         """Return a message; raises NotFound, also for another's."""
@@ -30,23 +36,35 @@ class Shelf:
         entry = await self._journal.find(request_id, owner=owner)
         if entry is None:
             raise NotFound(f"there is no message {request_id!r}")
-        return entry
+        return await self._take_up(entry)
+
+    async def find_to_decide(self, request_id: str, *, owner: str | None) -> Live | Entry:
+        """Return a message to decide about: one's own, or of another's one that needs a decision."""
+        try:
+            return await self.find(request_id, owner=owner)
+        except NotFound:
+            message = await self.find(request_id, owner=None)
+            if orjson.loads(record_json(message))["confirmation"] is None:
+                raise
+            return message
 
     async def page(self, query: Query) -> tuple[list[bytes], int | None]:
         """Return records as JSON, newest first, and where the next page starts, None if this is the last."""
+        kept = await self._journal.select(query)
+        page: Sequence[Live | Entry] = kept
         if query.status in _UNDER_WAY:
-            found = self._under_way(query)
-            more = len(found) > query.limit
-            page: Sequence[Live | Entry] = found[: query.limit]
-        else:
-            page = await self._journal.select(query)
-            more = len(page) == query.limit
-        cursor = page[-1].id if page and more else None
-        return [self._current(one) for one in page], cursor
+            page = self._under_way(query, kept)
+        more = len(kept) == query.limit or len(page) > query.limit
+        page = page[: query.limit]
+        last = page or kept
+        return [self._current(one) for one in page], last[-1].id if last and more else None
 
-    def _under_way(self, query: Query) -> list[Live]:
-        found = [live for live in self._live if live.kept and query.accepts(live)]
-        return sorted(found, key=attrgetter("id"), reverse=True)
+    def _under_way(self, query: Query, kept: Sequence[Entry]) -> list[Live | Entry]:
+        """Return what is under way in this process, and beside it what the journal alone knows of: the backlog."""
+        oldest = kept[-1].id if len(kept) == query.limit else 0
+        waiting = [one for one in kept if self._live.find(one.request_id, owner=one.owner) is None]
+        ours = [live for live in self._live if live.kept and live.id >= oldest and query.accepts(live)]
+        return sorted([*ours, *waiting], key=attrgetter("id"), reverse=True)
 
     def _current(self, message: Live | Entry) -> bytes:
         if isinstance(message, Live):

@@ -13,6 +13,7 @@ from hermes.observe.logs import EventLines
 
 _PROGRESS_TEXT = 1000  # characters
 _PROGRESS_GAP = 0.05  # seconds between two lines of progress: at most 20 a second are kept
+_COMMON = frozenset({"type", "request_id", "session_id", "seq", "timestamp"})
 _MANY = 1000  # lines of progress after which a message may only add one a second
 
 
@@ -46,25 +47,28 @@ class Story:
     def tell(self, event_type: EventType, *, number: int | None = None, **fields: Any) -> None:
         """Tell one event, now or with the number it was given before; progress that is held back goes first."""
         self._release()
-        published = self._add(event_type, number or self._bus.next_number(), fields=fields)
+        published = self.compose(event_type, number=number or self._bus.next_number(), **fields)
+        self.told.append(published)
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
         ids = (self._ids, self._intent, self._plugin, published.seq)
         self._lines.write(event_type, b'%b,"intent":%b,"plugin":%b,"seq":%d' % ids, at=published.number / 1e6)
 
-    def recall(self, event_type: EventType, at: float) -> None:
-        """Take up an event that an earlier process told at that Unix time; nobody is told it again."""
-        self._add(event_type, round(at * 1e6), fields={})
+    def recall(self, events: list[dict[str, Any]]) -> None:
+        """Take up the events that an earlier process told, as they were written; nobody is told them again."""
+        for event in events:
+            fields = {name: value for name, value in event.items() if name not in _COMMON}
+            number = round(event["timestamp"] * 1e6)
+            self.told.append(self.compose(event["type"], number=number, **fields))
 
-    def _add(self, event_type: EventType, number: int, *, fields: dict[str, Any]) -> Published:
+    def compose(self, event_type: EventType, *, number: int, **fields: Any) -> Published:
+        """Return what the next event would be, and tell nobody."""
         message, seq = self._message, len(self.told) + 1
         head = b'{"type":"%b",%b,"seq":%d,"timestamp":%.6f'
         body = head % (event_type.encode(), self._ids, seq, number / 1e6)
         body += b"," + orjson.dumps(fields)[1:] if fields else b"}"
         ids = (self._owner, message.request_id, message.session_id)
-        published = Published(number, *ids, seq, event_type, body)
-        self.told.append(published)
-        return published
+        return Published(number, *ids, seq, event_type, body)
 
     def progress(self, text: str, percent: float | None = None, *, stage: str | None = None) -> None:
         """Tell a line of progress; if there are too many a second the newest wins."""

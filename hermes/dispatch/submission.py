@@ -11,10 +11,11 @@ from hermes.values import value
 
 @value
 class Submission:
-    """A message before it is one. `text` or `intent` is given; `payload` has no `text` that differs from `text`.
+    """A message before it is one. `text`, `intent` or `retry_of` is given; `payload` has no `text` that differs from `text`.
 
     `fingerprint` tells two bodies apart and is given if and only if `request_id` is. `approve` is the sender's own
-    confirmation of a call that needs one. `received_at` is Unix seconds.
+    confirmation of a call that needs one. With `retry_of` text, intent and payload are those of that message, and
+    none is given here. `received_at` is Unix seconds.
     """
 
     text: str | None
@@ -27,3 +28,4 @@ class Submission:
     source: Source = "api"
     metadata: dict[str, Any] = field(default_factory=dict)
     approve: bool = False
+    retry_of: str | None = None

@@ -7,10 +7,10 @@ import ipaddress
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from hermes.auth.policy import Caller
 from hermes.errors import Forbidden, StartError, Unauthorized
 from hermes.gateway.head import Head
 from hermes.messages import Principal
@@ -19,26 +19,13 @@ _KEY_BYTES = 32
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls; an admin sees the records of everybody."""
-
-    principal: Principal
-    admin: bool
-
-    @property
-    def owner(self) -> str | None:
-        """Whose records the caller sees, None for everybody's."""
-        return None if self.admin else self.principal.owner
-
-
 Access = Callable[[Head], Caller]
 """Returns who is calling; raises Unauthorized or Forbidden."""
 
 
 def open_access(bind_host: str) -> Access:
     """Let everybody in; on a loopback address only under a local name, which keeps foreign web pages out."""
-    caller = Caller(Principal(), admin=True)
+    caller = Caller(Principal())
     names = _LOCAL_NAMES | {bind_host} if is_loopback(bind_host) else None
 
     def access(head: Head) -> Caller:
@@ -52,7 +39,7 @@ def open_access(bind_host: str) -> Access:
 def key_access(key: str) -> Access:
     """Let in who shows the key."""
     expected = key.encode()
-    caller = Caller(Principal("key", "admin"), admin=True)
+    caller = Caller(Principal("key", "admin"))
 
     def access(head: Head) -> Caller:
         if not hmac.compare_digest(_shown_key(head).encode(), expected):

@@ -37,21 +37,24 @@ class MessageBody(_Body):
     source: Literal["api", "im", "agent"] = "api"
     metadata: dict[str, Any] = Field(default_factory=dict)
     approve: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_later_members(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "retry_of" in value:
-            raise InvalidField("retry_of is not available in this version", field="retry_of")
-        return value
+    retry_of: _Id | None = None
 
     @model_validator(mode="after")
     def _has_something_to_do(self) -> Self:
-        if self.text is None and not self.intent:
-            raise InvalidField("text or intent is needed", field="text")
+        if self.retry_of is not None:
+            self._retries_only()
+        elif self.text is None and not self.intent:
+            raise InvalidField("text, intent or retry_of is needed", field="text")
         if self.text is not None and self.payload.get("text", self.text) != self.text:
             raise InvalidField("text and payload.text differ; give one of them", field="payload.text")
         return self
+
+    def _retries_only(self) -> None:
+        for name in ("text", "intent", "payload"):
+            if name in self.model_fields_set:
+                raise InvalidField(
+                    "with retry_of it is that of the message to try again; leave it out", field=name
+                )
 
     def to_submission(self, body: Mapping[str, Any]) -> Submission:
         """Return what the pipeline takes; `body` is the JSON as it was sent."""
@@ -66,7 +69,14 @@ class MessageBody(_Body):
             source=self.source,
             metadata=self.metadata,
             approve=self.approve,
+            retry_of=self.retry_of,
         )
+
+
+class ConfirmBody(_Body):
+    """`POST /v1/messages/{id}/confirm`."""
+
+    approve: bool
 
 
 class RouteBody(_Body):

@@ -7,22 +7,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hermes.auth.policy import Caller
 from hermes.bus import Bus, Filter, Published
 from hermes.dispatch.live import Live
 from hermes.dispatch.pipeline import Pipeline
 from hermes.dispatch.shelf import Shelf, has_ended, raw_json, record_json
 from hermes.errors import Conflict, NotFound
-from hermes.gateway.access import Access, Caller
-from hermes.gateway.bodies import MessageQuery, check
+from hermes.gateway.access import Access
+from hermes.gateway.bodies import ConfirmBody, MessageQuery, check, read_json
 from hermes.gateway.head import Head
 from hermes.gateway.streams import all_stream, last_event_id, message_stream
 from hermes.journal.base import Entry, Query
 
 
 class Messages:
-    """The handlers of messages that exist."""
+    """The handlers of messages that exist; bodies may have at most `body_bytes`."""
 
-    def __init__(self, pipeline: Pipeline, shelf: Shelf, *, bus: Bus, access: Access) -> None:
+    def __init__(
+        self, pipeline: Pipeline, shelf: Shelf, *, bus: Bus, access: Access, body_bytes: int
+    ) -> None:
+        self._body_bytes = body_bytes
         self._pipeline = pipeline
         self._shelf = shelf
         self._bus = bus
@@ -36,6 +40,7 @@ class Messages:
             Route("/v1/messages", self.select, methods=["GET"]),
             Route(one, self.get, methods=["GET"]),
             Route(one, self.delete, methods=["DELETE"]),
+            Route(one + "/confirm", self.confirm, methods=["POST"]),
             Route(one + "/raw", self.raw, methods=["GET"]),
             Route(one + "/events", self.events, methods=["GET"]),
             Route("/v1/events", self.all_events, methods=["GET"]),
@@ -47,7 +52,7 @@ class Messages:
         caller = self._access(head)
         asked = check(MessageQuery, head.query(*MessageQuery.model_fields))
         query = Query(
-            owner=caller.owner,
+            owner=caller.sees,
             session_id=asked.session_id,
             status=asked.status,
             code=asked.code,
@@ -88,6 +93,16 @@ class Messages:
         self._pipeline.cancel(message)
         return _json(message.to_json(), 202)
 
+    async def confirm(self, request: Request) -> Response:
+        """Decide a call that waits for it."""
+        head = Head.of(request)
+        caller = self._access(head)
+        head.query()
+        body = check(ConfirmBody, await read_json(head, request.receive, limit=self._body_bytes))
+        message = await self._shelf.find_to_decide(request.path_params["request_id"], owner=caller.sees)
+        await self._pipeline.confirm(message, caller, approve=body.approve)
+        return _json(record_json(message))
+
     async def all_events(self, request: Request) -> Response:
         """Stream the events of all messages that the caller may see."""
         head = Head.of(request)
@@ -99,7 +114,7 @@ class Messages:
         head = Head.of(request)
         caller = self._access(head)
         head.query()
-        return head, await self._shelf.find(request.path_params["request_id"], owner=caller.owner)
+        return head, await self._shelf.find(request.path_params["request_id"], owner=caller.sees)
 
 
 def _json(body: bytes, status: int = 200) -> Response:
@@ -108,7 +123,7 @@ def _json(body: bytes, status: int = 200) -> Response:
 
 def _visible_to(caller: Caller, session_id: str | None) -> Filter:
     def accepts(published: Published) -> bool:
-        if caller.owner is not None and published.owner != caller.owner:
+        if caller.sees is not None and published.owner != caller.sees:
             return False
         return session_id is None or published.session_id == session_id
 

@@ -8,7 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hermes.errors import HermesError, InvalidField, RateLimited, Unauthorized, Unavailable
+from hermes.errors import Expired, HermesError, InvalidField, RateLimited, Unauthorized, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -19,6 +19,7 @@ _STATUS: dict[str, tuple[int, str]] = {
     "not_found": (404, "Not found"),
     "method_not_allowed": (405, "Method not allowed"),
     "conflict": (409, "Conflict"),
+    "already_decided": (409, "Already decided"),
     "too_large": (413, "Too large"),
     "unsupported_media_type": (415, "Unsupported media type"),
     "invalid_field": (422, "A field is not valid"),
@@ -28,9 +29,17 @@ _STATUS: dict[str, tuple[int, str]] = {
 }
 
 
-def problem(code: str, detail: str, *, headers: dict[str, str] | None = None, **members: Any) -> Response:
+def problem(
+    code: str,
+    detail: str,
+    *,
+    status: int | None = None,
+    headers: dict[str, str] | None = None,
+    **members: Any,
+) -> Response:
     """Return a problem of one of the contract's codes; `members` are added to it as they are."""
-    status, title = _STATUS[code]
+    usual, title = _STATUS[code]
+    status = status or usual
     known = {name: value for name, value in members.items() if value is not None}
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **known}
     return Response(orjson.dumps(body), status, headers, media_type=MEDIA_TYPE)
@@ -47,7 +56,8 @@ def problem_of(error: HermesError, **members: Any) -> Response:
         members["field"] = error.field
     code = error.code if error.code in _STATUS else "internal"
     detail = error.detail if code != "internal" else "Hermes could not do this; the log has the reason"
-    return problem(code, detail, headers=headers, **members)
+    status = 410 if isinstance(error, Expired) else None
+    return problem(code, detail, status=status, headers=headers, **members)
 
 
 async def on_hermes_error(_request: Request, error: Exception) -> Response:

@@ -59,7 +59,7 @@ class Submit:
         wait = _wait_of(head)
         body = await read_json(head, receive, limit=self._body_bytes)
         submission = check(MessageBody, body).to_submission(body)
-        receipt = await self._pipeline.receive(submission, caller.principal)
+        receipt = await self._pipeline.receive(submission, caller)
         message = receipt.message
         if wants_stream(head):
             return message_stream(self._bus, message, after=0, replayed=receipt.replayed)
@@ -67,7 +67,7 @@ class Submit:
             await self._pipeline.wait(message, wait.seconds)
         if receipt.replayed:
             return Json(record_json(message), headers={"Idempotent-Replayed": "true", **wait.headers})
-        if isinstance(message, Entry) or (wait.seconds and has_ended(message)):
+        if isinstance(message, Entry) or (wait.seconds and (has_ended(message) or message.parked)):
             return Json(record_json(message), headers=wait.headers)
         return self._accepted(message, wait)
 

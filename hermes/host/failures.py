@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from hermes.sdk.wire import CANCELLED
+from hermes.sdk.wire import CANCELLED, PLUGIN_FAILED
 
 _REASON = 1000  # characters of a worker's message that are kept
 
@@ -45,9 +45,12 @@ class Crashed(CallEnded):
 
 
 class Raised(CallEnded):
-    """The handler raised, or gave something that has no JSON form; `where` is `{"file", "line"}` if known."""
+    """The handler raised, or gave something that has no JSON form; `where` is `{"file", "line"}` if
+    known, `code` that of the wire.
+    """
 
     where: dict[str, object] | None = None
+    code: int = PLUGIN_FAILED
 
     @classmethod
     def of(cls, error: object) -> Raised:
@@ -58,9 +61,20 @@ class Raised(CallEnded):
         if members.get("code") == CANCELLED:
             reason = "the handler was cancelled"
         failure = cls(reason or "the worker gave an error without a message")
+        code = members.get("code")
+        failure.code = code if type(code) is int else PLUGIN_FAILED
         where = members.get("data")
         failure.where = where if isinstance(where, dict) else None
         return failure
+
+
+class RequestRefused(Exception):
+    """What a handler asked for cannot be had; `code` is one of JSON-RPC's or the wire's own."""
+
+    def __init__(self, reason: str, *, code: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code = code
 
 
 class ResultTooLarge(CallEnded):

@@ -97,6 +97,11 @@ class Host:
         """Say whether a call would start at once."""
         return self._supervisors[target.plugin.manifest.name].pool.has_room
 
+    def capacity(self, target: Target) -> int:
+        """Return how many calls can run at a time, once all workers are there."""
+        manifest = target.plugin.manifest
+        return manifest.workers.max * manifest.concurrency
+
     async def run(self, target: Target, call: Call) -> Any:
         """Run a call and return what the handler returned; raises a CallEnded if it returned nothing."""
         return await self._supervisors[target.plugin.manifest.name].run(call)

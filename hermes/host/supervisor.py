@@ -10,13 +10,14 @@ from typing import Any
 
 from hermes.deadlines import Deadlines
 from hermes.host.calls import Call
+from hermes.host.exchange import Pending
 from hermes.host.failures import CallEnded, Raised, TimedOut, Unavailable
 from hermes.host.gate import StartGate
 from hermes.host.plugin import Plugin
 from hermes.host.pool import Pool
 from hermes.host.startup import start_worker
 from hermes.host.statistics import Statistics
-from hermes.host.worker import Launch, Pending, Worker
+from hermes.host.worker import Launch, Worker
 from hermes.observe.logs import Logger
 from hermes.observe.metrics import Metrics
 
@@ -108,7 +109,7 @@ class Supervisor:
         worker = await self._take()
         try:
             await call.on_started()
-            pending = worker.call(call.id, call.params(), on_progress=call.on_progress)
+            pending = worker.call(call, call.params())
         except TypeError as error:
             self.pool.give_back(worker)
             raise Raised(f"the message cannot be handed to the plugin: {error}") from error
@@ -121,10 +122,10 @@ class Supervisor:
         try:
             result = await self._deadlines.wait(pending.answer, call.timeout)
         except TimeoutError:
-            self._give_up(worker, pending)
+            self._give_up(worker, pending, call=call.id)
             raise TimedOut(call.timeout) from None
         except asyncio.CancelledError:
-            self._give_up(worker, pending)
+            self._give_up(worker, pending, call=call.id)
             raise
         else:
             failed = False
@@ -211,12 +212,12 @@ class Supervisor:
     def _count_restart(self, reason: str) -> None:
         self._metrics.worker_restarts.labels(self.plugin.manifest.name, reason).inc()
 
-    def _give_up(self, worker: Worker, pending: Pending) -> None:
+    def _give_up(self, worker: Worker, pending: Pending, *, call: str) -> None:
         worker.paused += 1  # until its handlers have let go, a worker that may be stuck gets nothing new
-        worker.cancel(pending.call)
-        self._own(self._see_off(worker, pending))
+        worker.cancel(call)
+        self._own(self._see_off(worker, pending, call=call))
 
-    async def _see_off(self, worker: Worker, pending: Pending) -> None:
+    async def _see_off(self, worker: Worker, pending: Pending, *, call: str) -> None:
         """Wait for a handler that was told to stop; a worker that does not let go of it is killed."""
         try:
             async with asyncio.timeout(_GRACE):
@@ -228,7 +229,7 @@ class Supervisor:
             worker.paused -= 1
             self.pool.assign()
         finally:
-            self._calls.pop(pending.call, None)
+            self._calls.pop(call, None)
 
     def _own(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -9,8 +9,6 @@ from typing import Any
 
 import orjson
 
-from hermes.sdk.wire import METHOD_NOT_FOUND
-
 _EDGE = 256  # bytes kept of either end of a frame that is too long, enough to find the id in
 # Only an answer's own id counts, first or last among its members: a number further inside may be another call's.
 _BESIDE = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*|"error"\s*:\s*null\s*,\s*)*'
@@ -91,8 +89,14 @@ def word(value: Any) -> str:
     return str(value) if isinstance(value, str | int | float) else ""
 
 
-def refusal(request_id: int | str, method: str) -> bytes:
-    """Return the answer to a request whose method the host does not have."""
-    error = {"code": METHOD_NOT_FOUND, "message": f"the host has no method {method!r}"}
+def answer(request_id: int | str, result: Any) -> bytes:
+    """Return the answer to a request of the worker's as one line."""
+    frame = {"jsonrpc": "2.0", "id": request_id, "result": result}
+    return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def refusal(request_id: int | str, message: str, *, code: int) -> bytes:
+    """Return the answer to a request of the worker's that cannot be met."""
+    error = {"code": code, "message": message}
     frame = {"jsonrpc": "2.0", "id": request_id, "error": error}
     return orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)

@@ -7,22 +7,19 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-import orjson
-
 from hermes.host import wire
-from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge
-from hermes.strict_json import exceeds_64_bits
+from hermes.host.exchange import Caller, Exchange, Pending
+from hermes.host.failures import Crashed
 
 _STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is left out
 _TOO_LONG = "(a line that is too long)"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LAST_WORDS = 0.5  # seconds between the end of the process and that of its pipes, whichever comes first
-_BEYOND = "the result holds an integer beyond 64 bits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +46,12 @@ class Listener(Protocol):
 
 
 @dataclass(slots=True)
-class Pending:
-    """A request that the worker has not answered; `call` is empty if it is no call.
-
-    Its future may be given up before the answer comes; `left` is set when it came, or never will.
-    """
-
-    answer: asyncio.Future[Any]
-    call: str = ""
-    on_progress: Callable[[str, float | None], None] | None = None
-    left: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-@dataclass(slots=True)
 class _Streams:
     frames: wire.FrameReader
     errors: wire.FrameReader
     last_error: str = ""
     mute: bool = False  # it was killed because its stdout had ended
     stdin: asyncio.WriteTransport | None = None
-    calls: dict[str, Pending] = field(default_factory=dict)
     unsent: list[bytes] = field(default_factory=list)
 
 
@@ -79,8 +62,7 @@ class Worker(asyncio.SubprocessProtocol):
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._streams = _Streams(wire.FrameReader(frame_bytes), wire.FrameReader(_STDERR_LINE))
-        self._pending: dict[int, Pending] = {}
-        self._last_id = 0
+        self._exchange = Exchange(self._write, on_log=self._on_log, on_idle=self._on_idle)
         self._transport: asyncio.SubprocessTransport | None = None
         self.pid = 0
         self.since = time.time()
@@ -102,35 +84,20 @@ class Worker(asyncio.SubprocessProtocol):
         )
         return worker
 
-    def request(self, method: str, params: Any, *, pending: Pending | None = None) -> asyncio.Future[Any]:
+    def request(self, method: str, params: Any) -> asyncio.Future[Any]:
         """Send a request and return the future of its result or a `CallEnded`; TypeError if it has no JSON form."""
-        pending = pending or Pending(self._loop.create_future())
-        if self.exited.is_set():
-            pending.left.set()
-            pending.answer.set_exception(Crashed("the worker is gone"))
-            return pending.answer
-        frame = wire.request(self._last_id + 1, method, params=params)
-        self._last_id += 1
-        self._pending[self._last_id] = pending
-        if pending.call:
-            self._streams.calls[pending.call] = pending
-        self._write(frame)
-        return pending.answer
+        return self._exchange.request(method, params).answer
 
-    def call(
-        self, call: str, params: Mapping[str, Any], *, on_progress: Callable[[str, float | None], None]
-    ) -> Pending:
+    def call(self, caller: Caller, params: Mapping[str, Any]) -> Pending:
         """Run the handler; the slot it takes is given back by `on_idle`, whoever still waits by then.
 
         Raises TypeError, and takes no slot, if `params` have no JSON form.
         """
-        pending = Pending(self._loop.create_future(), call, on_progress)
-        self.request("handle", params, pending=pending)
-        return pending
+        return self._exchange.request("handle", params, caller=caller)
 
     def cancel(self, call: str) -> None:
         """Ask the handler of a call to stop."""
-        self._write(wire.notification("cancel", {"call": call}))
+        self._exchange.notify("cancel", {"call": call})
 
     def rss_bytes(self) -> int | None:
         """Return the memory that the process holds, or None where that cannot be read."""
@@ -179,7 +146,9 @@ class Worker(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Take bytes from stdout (frames) or stderr (log lines)."""
         reader, accept = (
-            (self._streams.frames, self._on_line) if fd == 1 else (self._streams.errors, self._on_stderr)
+            (self._streams.frames, self._exchange.feed)
+            if fd == 1
+            else (self._streams.errors, self._on_stderr)
         )
         for line in reader.feed(data):
             try:
@@ -216,84 +185,19 @@ class Worker(asyncio.SubprocessProtocol):
         code, streams = self._transport.get_returncode() or 0, self._streams
         reason = Crashed.of(code, mute=streams.mute, last_error=streams.last_error).reason
         self.exited.set()
-        for request_id in list(self._pending):
-            self._settle(request_id, failure=Crashed(reason))
+        self._exchange.close(reason)
         self._transport.close()
         self._listener.on_exit(self, reason)
-
-    # Frames and lines.
 
     def _on_stderr(self, line: bytes | wire.Oversized) -> None:
         text = _TOO_LONG if isinstance(line, wire.Oversized) else line.decode("utf-8", "replace")
         if text.strip():
             self._streams.last_error = text.strip()[:300]
-            self._listener.on_log(self, text, level="info", call=None)
+            self._on_log(text, level="info", call=None)
 
-    def _on_line(self, line: bytes | wire.Oversized) -> None:
-        if isinstance(line, wire.Oversized):
-            too_large = ResultTooLarge("the answer was over the frame limit")
-            self._on_lost(line.request_id, too_large, otherwise="a frame over the limit was dropped")
-            return
-        try:
-            frame = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            failure = Raised(_BEYOND if exceeds_64_bits(line) else f"the result cannot be read: {error.msg}")
-            text = "not a frame: " + line[:200].decode("utf-8", "replace")
-            self._on_lost(wire.answered_id(line, line), failure, otherwise=text)
-            return
-        if not isinstance(frame, dict):
-            return
-        if frame.get("method") is None:
-            self._on_answer(frame, line)
-        elif frame.get("id") is not None:
-            self._on_request(frame["id"], wire.word(frame["method"]))
-        elif isinstance(params := frame.get("params"), dict):
-            self._on_notification(wire.word(frame["method"]), params)
+    def _on_log(self, text: str, *, level: str, call: str | None) -> None:
+        self._listener.on_log(self, text, level=level, call=call)
 
-    def _on_answer(self, frame: dict[str, Any], line: bytes) -> None:
-        error, failure = frame.get("error"), None
-        if error is not None:
-            failure = Raised.of(error)
-        elif exceeds_64_bits(line):
-            failure = Raised(_BEYOND)
-        self._settle(frame.get("id"), frame.get("result"), failure=failure)
-
-    def _on_request(self, request_id: Any, method: str) -> None:
-        if type(request_id) in (int, str):
-            self._write(wire.refusal(request_id, method))
-        else:
-            text = "a request whose id is neither a text nor a whole number was dropped"
-            self._listener.on_log(self, text, level="warning", call=None)
-
-    def _on_lost(self, request_id: int | None, failure: CallEnded, *, otherwise: str) -> None:
-        """End the call whose answer came and cannot be had; if it was nobody's, log what it was."""
-        if request_id in self._pending:
-            self._settle(request_id, failure=failure)
-        else:
-            self._listener.on_log(self, otherwise, level="warning", call=None)
-
-    def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        call = wire.word(params.get("call")) or None
-        text = wire.word(params.get("text"))
-        if method == "log":
-            self._listener.on_log(self, text, level=wire.word(params.get("level")), call=call)
-        elif method == "progress" and call in self._streams.calls:
-            on_progress = self._streams.calls[call].on_progress
-            percent = params.get("percent")
-            if on_progress is not None:
-                on_progress(text, percent if type(percent) in (int, float) else None)
-
-    def _settle(self, request_id: Any, result: Any = None, *, failure: Exception | None = None) -> None:
-        pending = self._pending.pop(request_id, None) if type(request_id) is int else None
-        if pending is None:
-            return
-        pending.left.set()
-        if not pending.answer.done():
-            if failure is None:
-                pending.answer.set_result(result)
-            else:
-                pending.answer.set_exception(failure)
-        if pending.call:
-            self._streams.calls.pop(pending.call, None)
-            self.busy -= 1
-            self._listener.on_idle(self)
+    def _on_idle(self) -> None:
+        self.busy -= 1
+        self._listener.on_idle(self)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 
-from hermes.journal.base import Entry, Query
+from hermes.journal.base import Entry, Query, Trimmed
 
 
 class MemoryJournal:
@@ -36,8 +38,12 @@ class MemoryJournal:
         self._entries[entry.id] = entry
         return None
 
-    async def update(self, entry: Entry) -> None:
+    async def claim(self, entry: Entry) -> None:
         """Put the new state in the old one's place."""
+        self._entries[entry.id] = entry
+
+    async def finish(self, entry: Entry) -> None:
+        """Put the end in the place of what was there."""
         self._entries[entry.id] = entry
 
     async def find(self, request_id: str, *, owner: str | None) -> Entry | None:
@@ -51,10 +57,31 @@ class MemoryJournal:
         """Return the entries that match, newest first."""
         return [_listed(entry) for entry in self._newest_first() if query.accepts(entry)][: query.limit]
 
-    async def unfinished(self, *, after: int, limit: int) -> Sequence[Entry]:
+    async def replay(self, *, after: int, limit: int) -> Sequence[Entry]:
         """Return entries that have not ended, oldest first."""
-        found = (self._entries[key] for key in sorted(self._entries) if key > after)
-        return [_listed(entry) for entry in found if entry.finished_at is None][:limit]
+        keys = sorted(self._entries)
+        found = (self._entries[key] for key in keys[bisect_right(keys, after) :])
+        return list(islice((entry for entry in found if entry.finished_at is None), limit))
+
+    async def unfinished(self) -> int:
+        """Return how many entries have not ended."""
+        return sum(entry.finished_at is None for entry in self._entries.values())
+
+    async def trim(self, *, received_before: float, after: int, limit: int) -> Trimmed:
+        """Remove what has ended among the next entries that came before a time."""
+        following = [self._entries[key] for key in sorted(self._entries) if key > after][:limit]
+        old = list(takewhile(lambda entry: entry.received_at < received_before, following))
+        ended = [entry for entry in old if entry.finished_at is not None]
+        for entry in ended:
+            del self._entries[entry.id]
+            del self._ids[entry.owner, entry.request_id]
+        return Trimmed(len(ended), old[-1].id if len(old) == limit else None)
+
+    async def size(self) -> int:
+        """Return the bytes of JSON in the entries."""
+        return sum(
+            len(entry.record) + len(entry.data or b"") + len(entry.events) for entry in self._entries.values()
+        )
 
     async def trouble(self) -> str | None:
         """Return None: memory is always there."""

@@ -23,6 +23,9 @@ class Metrics:
             "outcome",
             "source",
         )
+        self.messages_refused = self._counter(
+            "messages_refused", "Messages that were not accepted for lack of room or of a journal.", "code"
+        )
         self.stage_seconds = Durations(
             "hermes_stage_seconds",
             "Seconds a message spent in a stage: accept (arrival to journal), tool, finish (answer to journal).",
@@ -48,6 +51,7 @@ class Metrics:
             registry=self.registry,
         )
         self.journal_entries = self._counter("journal_entries", "Entries written to the journal.")
+        self.messages_removed = self._counter("messages_removed", "Messages that the journal has forgotten.")
         self.pending = self._gauge("pending_messages", "Messages that were accepted and have not ended.")
 
     def render(self) -> bytes:

@@ -1,1 +1,5 @@
 """What runs inside a plugin's own process. Standard library only; imports nothing else of Hermes."""
+
+from hermes.sdk.once import NotDone, OnceUnavailable, OutcomeUnknown, StillRunning
+
+__all__ = ["NotDone", "OnceUnavailable", "OutcomeUnknown", "StillRunning"]

@@ -1,4 +1,4 @@
-"""What a handler finds in its `context`: progress, a logger and the call's own facts. One a call."""
+"""What a handler finds in its `context`: progress, a logger, `once` and the call's own facts. One a call."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import logging
 import time
 from typing import Any
 
+from hermes.sdk.once import Once
+from hermes.sdk.requests import Requests
 from hermes.sdk.wire import Wire
 
 current_call: contextvars.ContextVar[str | None] = contextvars.ContextVar("current_call", default=None)
@@ -93,14 +95,17 @@ def send_log(wire: Wire, text: str, *, level: str) -> None:
     wire.notify("log", params if call is None else params | {"call": call})
 
 
-def build_context(wire: Wire, params: dict[str, Any], *, setup: dict[str, Any]) -> dict[str, Any]:
+def build_context(
+    wire: Wire, params: dict[str, Any], *, setup: dict[str, Any], requests: Requests, log: logging.Logger
+) -> dict[str, Any]:
     """Return the `context` of one call from the call's parameters and those of the worker's initialisation."""
     given = params.get("context") or {}
     message = params.get("message") or {}
     deadline_ms = given.get("deadline_ms")
     return {
         "progress": Progress(wire, params["call"]),
-        "log": logging.getLogger("plugin"),
+        "log": log,
+        "once": Once(requests, params["call"], log=log),
         "config": setup.get("config") or {},
         "secrets": setup.get("secrets") or {},
         "data_dir": setup.get("data_dir"),

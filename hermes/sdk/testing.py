@@ -4,6 +4,11 @@
     outcome = await run(handle, {"text": "hello"})
     assert outcome.data == {"text": "hello"}
 
+What `context["once"]` keeps is gone after the call, unless the call brings a store that outlives it:
+
+    call = Call(once=OnceStore())
+    first, again = await run(handle, {}, call=call), await run(handle, {}, call=call)
+
 It checks neither the manifest nor the payload against its schema; `hermes check` and the daemon do that.
 """
 
@@ -16,14 +21,19 @@ import logging
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from hermes.sdk.context import WireHandler, build_context
+from hermes.sdk.once_store import Kept, OnceStore
+from hermes.sdk.requests import Requests
 from hermes.sdk.wire import Wire, encode
 from hermes.sdk.worker import Handler
+
+__all__ = ["Call", "Kept", "Line", "OnceStore", "Outcome", "load", "run"]
 
 _ENVELOPE = frozenset({"data", "error", "warning"})
 
@@ -39,6 +49,8 @@ class Call:
     timeout: float = 60.0
     data_dir: Path | None = None
     """Where the plugin may write; None gives it a fresh folder that is gone after the call."""
+    once: OnceStore | None = None
+    """What `context["once"]` knows: the same store in two calls makes the second a retry of the first."""
     session: Mapping[str, Any] = field(default_factory=dict)
     principal: Mapping[str, Any] = field(
         default_factory=lambda: {"kind": "local", "id": "local", "person": None}
@@ -68,13 +80,19 @@ class Outcome:
 
 
 class _Transcript(Wire):
-    """A wire that leads nowhere: it keeps what the handler sends, if that could be sent at all."""
+    """A wire that leads nowhere: it keeps what the handler sends, if that could be sent at all, and answers it."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: OnceStore) -> None:
         self._frames: list[dict[str, Any]] = []
+        self._store = store
+        self.requests = Requests(self)
 
     def send(self, frame: dict[str, Any]) -> None:
-        self._frames.append(json.loads(encode(frame)))
+        frame = json.loads(encode(frame))
+        self._frames.append(frame)
+        if "id" in frame:
+            answer = {"id": frame["id"]} | self._store.answer(frame["method"], frame["params"])
+            asyncio.get_running_loop().call_soon(self.requests.accept, json.loads(encode(answer)))
 
     def sent(self, method: str) -> list[dict[str, Any]]:
         return [frame["params"] for frame in self._frames if frame["method"] == method]
@@ -128,11 +146,16 @@ async def run(
             "data_dir": str(call.data_dir or folder),
             "locale": locale,
         }
-        transcript = _Transcript()
+        store = call.once or OnceStore()
+        transcript = _Transcript(store)
         params = json.loads(encode(_params(payload, call)))
-        context = build_context(transcript, params, setup=setup) | {"log": _log(transcript)}
-        async with asyncio.timeout(call.timeout):
-            result = await handle(params["message"], context)
+        log, requests = _log(transcript), transcript.requests
+        context = build_context(transcript, params, setup=setup, requests=requests, log=log)
+        try:
+            async with asyncio.timeout(call.timeout):
+                result = await handle(params["message"], context)
+        finally:
+            store.leave(params["call"])
     return _outcome(json.loads(encode({"result": result}))["result"], transcript)
 
 
@@ -151,7 +174,7 @@ def _params(payload: Mapping[str, Any], call: Call) -> dict[str, Any]:
         "idempotency_key": call.request_id,
         "deadline_ms": call.timeout * 1000,
     }
-    return {"call": "test", "message": message, "context": context}
+    return {"call": f"test-{uuid.uuid4()}", "message": message, "context": context}
 
 
 def _log(transcript: _Transcript) -> logging.Logger:

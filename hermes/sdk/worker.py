@@ -10,18 +10,22 @@ import logging
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 
 from hermes.sdk.context import PrintedLines, WireHandler, build_context, current_call
+from hermes.sdk.failures import describe, locate
+from hermes.sdk.once import OutcomeUnknown, StillRunning
+from hermes.sdk.requests import Requests
 from hermes.sdk.wire import (
     CANCELLED,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    OUTCOME_UNKNOWN,
     PLUGIN_FAILED,
     PROTOCOL,
+    STILL_RUNNING,
     Wire,
     text_of,
 )
@@ -30,7 +34,6 @@ Handler = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
 _BY_HAND = "This is the worker process of a Hermes plugin; the daemon starts it. Try: hermes run"
 _PR_SET_PDEATHSIG = 1
-_SENTENCE = 300  # characters of an exception's text that travel in an envelope
 
 
 class Worker:
@@ -38,6 +41,7 @@ class Worker:
 
     def __init__(self, wire: Wire, loop: asyncio.AbstractEventLoop, *, printed: PrintedLines) -> None:
         self._wire = wire
+        self._requests = Requests(wire)
         self._loop = loop
         self._printed = printed
         self._root = Path.cwd()
@@ -55,6 +59,7 @@ class Worker:
     def on_readable(self) -> None:
         """Take what the host wrote; leave at the end of the stream."""
         if not self._wire.receive(self._accept):
+            self._requests.close()
             self._loop.stop()
 
     def _accept(self, frame: dict[str, Any]) -> None:
@@ -62,7 +67,9 @@ class Worker:
         method = self._methods.get(name) if isinstance(name, str) else None
         if method is not None:
             method(frame.get("id"), params if isinstance(params, dict) else {})
-        elif name is not None and frame.get("id") is not None:
+        elif name is None:
+            self._requests.accept(frame)
+        elif frame.get("id") is not None:
             self._wire.fail(frame["id"], f"no method {name!r}", code=METHOD_NOT_FOUND)
 
     def _initialize(self, request_id: Any, params: dict[str, Any]) -> None:
@@ -101,6 +108,10 @@ class Worker:
             result = await self._result(handler, params)
         except asyncio.CancelledError:
             self._wire.fail(request_id, "cancelled", code=CANCELLED)
+        except StillRunning as error:
+            self._wire.fail(request_id, text_of(error), code=STILL_RUNNING)
+        except OutcomeUnknown as error:
+            self._wire.fail(request_id, text_of(error), code=OUTCOME_UNKNOWN)
         except BaseException as error:  # SystemExit too: it would end the calls of others
             logging.getLogger("plugin").exception("the handler raised")
             self._fail(request_id, error)
@@ -108,7 +119,8 @@ class Worker:
             self._wire.reply(request_id, result)
 
     async def _result(self, handler: Handler, params: dict[str, Any]) -> Any:
-        context = build_context(self._wire, params, setup=self._setup)
+        log = logging.getLogger("plugin")
+        context = build_context(self._wire, params, setup=self._setup, requests=self._requests, log=log)
         try:
             return await handler(params["message"], context)
         finally:
@@ -153,35 +165,6 @@ def load_handler(entry: str) -> Handler:
             f"{name or 'handle'} is not async; write `async def {name or 'handle'}(message, context)`"
         )
     return cast("Handler", handler)
-
-
-def describe(error: BaseException, root: Path) -> str:
-    """Return one readable line for an exception: its type and the first line of its text, paths cut to names.
-
-    The text of a SyntaxError names its file and line; for one below `root` `locate` does that.
-    """
-    text = text_of(error)
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(root):
-        text = error.msg
-    for name in ("path", "filename", "filename2"):  # of ImportError and OSError
-        path = getattr(error, name, None)
-        if isinstance(path, str) and os.sep in path:
-            text = text.replace(path, Path(path).name)
-    first_line = (text.strip().splitlines() or [""])[0][:_SENTENCE]
-    return f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
-
-
-def locate(error: BaseException, root: Path) -> dict[str, Any] | None:
-    """Return `{"file", "line"}` of the plugin's own code that an exception came from, or None if none did."""
-    if isinstance(error, SyntaxError) and error.filename:
-        places = [(error.filename, error.lineno or 0)]
-    else:
-        places = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
-    for file, line in reversed(places):
-        path = Path(file)
-        if path.is_relative_to(root):
-            return {"file": str(path.relative_to(root)), "line": line}
-    return None
 
 
 def take_wire() -> tuple[Wire, PrintedLines]:

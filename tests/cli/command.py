@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 SCRIPT = Path(sys.executable).with_name("hermes")
 _PATIENCE = 25.0  # seconds
@@ -60,20 +63,72 @@ class Hermes:
 
     def on_terminal(self, *arguments: str, columns: int = 80) -> str:
         """Run it on a terminal and return everything that it wrote there."""
+        with self.at_terminal(*arguments, columns=columns) as terminal:
+            return terminal.rest()
+
+    def at_terminal(self, *arguments: str, columns: int = 80) -> Terminal:
+        """Start it on a terminal, at which the caller sits until it has ended."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen(
-            [SCRIPT, *arguments],
-            cwd=self._home,
-            env=self._environ | {"TERM": "xterm-256color"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
+        with _minding_ctrl_c():
+            process = subprocess.Popen(
+                [SCRIPT, *arguments],
+                cwd=self._home,
+                env=self._environ | {"TERM": "xterm-256color"},
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+            )
         os.close(theirs)
-        written = _read_all(ours)
-        process.wait(_PATIENCE)
-        return written.decode()
+        return Terminal(process, ours)
+
+
+class Terminal:
+    """A terminal with a command on it. Leave it once the command has nothing more to say."""
+
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+        self.process = process
+        self._descriptor = descriptor
+        self._read = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.process.kill()
+        self.process.wait(_PATIENCE)
+        os.close(self._descriptor)
+
+    def until(self, text: str) -> str:
+        """Read until `text` was written, and return everything up to it that was not returned before."""
+        wanted = text.encode()
+        while wanted not in self._read:
+            part = self._part()
+            assert part, self._read.decode()
+            self._read += part
+        before, _, self._read = self._read.partition(wanted)
+        return (before + wanted).decode()
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._descriptor, keys.encode())
+
+    def rest(self) -> str:
+        """Read until the command has ended, and return what was not returned before."""
+        while part := self._part():
+            self._read += part
+        return self._read.decode()
+
+    def _part(self) -> bytes:
+        ready, _, _ = select.select([self._descriptor], [], [], _PATIENCE)
+        assert ready, self._read.decode()
+        try:
+            return os.read(self._descriptor, 1 << 16)
+        except OSError:
+            return b""  # EIO: the other end of a terminal was closed
 
 
 @contextmanager
@@ -84,15 +139,3 @@ def _minding_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _read_all(descriptor: int) -> bytes:
-    parts = []
-    try:
-        while part := os.read(descriptor, 1 << 16):
-            parts.append(part)
-    except OSError:
-        pass  # EIO: the other end of a terminal was closed
-    finally:
-        os.close(descriptor)
-    return b"".join(parts)

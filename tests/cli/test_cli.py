@@ -61,7 +61,9 @@ def test_every_command_is_listed_and_explains_itself(lonely: Hermes) -> None:
         (["messages", "list", "--limit", "0"], "is not in the range"),
         (["messages", "list", "--status", "lost"], "is not one of"),
         (["messages", "show", "../etc"], "an id has 1 to 128 characters"),
-        (["check", "--repair"], "No such option"),
+        (["messages", "retry"], "Missing argument 'ID...'"),
+        (["messages", "confirm", "a b"], "an id has 1 to 128 characters"),
+        (["check", "--fly"], "No such option"),
     ],
 )
 def test_wrong_usage_ends_with_code_2_and_says_what_is_wrong(
@@ -74,7 +76,15 @@ def test_wrong_usage_ends_with_code_2_and_says_what_is_wrong(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["send", "你好"], ["route", "x"], ["plugins", "list"], ["messages", "list"], ["messages", "show", "a"]],
+    [
+        ["send", "你好"],
+        ["route", "x"],
+        ["plugins", "list"],
+        ["messages", "list"],
+        ["messages", "show", "a"],
+        ["messages", "retry", "a"],
+        ["messages", "confirm", "a"],
+    ],
 )
 def test_a_daemon_that_is_not_there_is_one_line_on_stderr(lonely: Hermes, arguments: list[str]) -> None:
     done = lonely(*arguments, HERMES_URL="http://127.0.0.1:1")

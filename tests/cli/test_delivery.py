@@ -17,15 +17,39 @@ RECEIVED = {"type": "TASK_RECEIVED", "seq": 1}
 STARTED = {"type": "TOOL_STARTED", "seq": 2}
 PROGRESS = {"type": "PROGRESS", "seq": 3, "text": "正在复述 1/2", "percent": 50}
 SUCCEEDED = {"type": "TOOL_SUCCEEDED", "seq": 4}
+ASKED = {"type": "PROGRESS", "seq": 2, "stage": "awaiting_confirmation", "text": "执行吗？"}
+UNDECIDED = {"request_id": "r-1", "status": "awaiting_confirmation"}
 DONE = {"request_id": "r-1", "status": "succeeded"}
 RUNNING = {"request_id": "r-1", "status": "running"}
 
 
 class Heard(list[dict[str, Any]]):
-    """The events that were told."""
+    """The events that were told, and the questions that were asked; `answers` are given to them in turn."""
 
-    def deliver(self, url: str, *, deadline: float | None = None) -> dict[str, Any]:
-        return Delivery(Client(url), BODY, on_event=self.append, deadline=deadline).run()
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions: list[dict[str, Any]] = []
+        self.answers: list[bool | Unreachable] = []
+
+    def delivery(self, url: str, *, deadline: float | None = None, accepted: bool = False) -> Delivery:
+        return Delivery(
+            Client(url),
+            BODY,
+            on_event=self.append,
+            on_question=self._answer,
+            deadline=deadline,
+            accepted=accepted,
+        )
+
+    def deliver(self, url: str, *, deadline: float | None = None, accepted: bool = False) -> dict[str, Any]:
+        return self.delivery(url, deadline=deadline, accepted=accepted).run()
+
+    def _answer(self, record: dict[str, Any]) -> bool:
+        self.questions.append(record)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Unreachable):
+            raise answer
+        return answer
 
 
 @pytest.fixture
@@ -115,11 +139,75 @@ def test_at_the_deadline_the_record_is_returned_as_it_is(scripted: Scripted, hea
     assert heard == [RECEIVED]
 
 
+def paths(scripted: Scripted) -> list[str]:
+    return [f"{asked.method} {asked.path.removeprefix('/v1/messages')}" for asked in scripted.asked]
+
+
+def test_a_question_is_asked_with_the_record_and_then_the_story_goes_on(
+    scripted: Scripted, heard: Heard
+) -> None:
+    heard.answers = [True]
+    scripted.say(stream(frame(RECEIVED, 1), frame(ASKED, 2), frame(STARTED, 3)))
+    scripted.say_json(UNDECIDED)
+    scripted.say(stream(frame(STARTED, 3), frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard.questions == [UNDECIDED]
+    assert heard == [RECEIVED, ASKED, STARTED, SUCCEEDED]
+    assert scripted.asked[2].headers["last-event-id"] == "2"
+
+
+def test_a_question_whose_event_was_lost_with_the_connection_is_asked_all_the_same(
+    scripted: Scripted, heard: Heard
+) -> None:
+    heard.answers = [True]
+    scripted.say(stream(frame(RECEIVED, 1)))
+    scripted.say_json(UNDECIDED)
+    scripted.say(stream(frame(ASKED, 2)))
+    scripted.say_json(RUNNING)
+    scripted.say(stream(frame(SUCCEEDED, 3)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert heard.questions == [UNDECIDED]
+
+
+def test_a_question_that_is_left_open_ends_the_waiting(scripted: Scripted, heard: Heard) -> None:
+    heard.answers = [False]
+    scripted.say(stream(frame(ASKED, 1)))
+    scripted.say_json(UNDECIDED)
+    assert heard.deliver(scripted.start()) == UNDECIDED
+
+
+def test_an_answer_that_could_not_be_handed_in_is_asked_for_again_before_the_story_goes_on(
+    scripted: Scripted, heard: Heard
+) -> None:
+    heard.answers = [Unreachable("gone", sent=False), True]
+    scripted.say(stream(frame(ASKED, 1)))
+    scripted.say_json(UNDECIDED)
+    scripted.hang_up()
+    scripted.say_json(UNDECIDED)
+    scripted.say(stream(frame(SUCCEEDED, 2)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start()) == DONE
+    assert paths(scripted) == ["POST ", "GET /r-1", "GET /r-1", "GET /r-1", "GET /r-1/events", "GET /r-1"]
+
+
+def test_a_message_that_was_accepted_and_decided_before_is_only_followed(
+    scripted: Scripted, heard: Heard
+) -> None:
+    scripted.say(stream(frame(RECEIVED, 1), frame(ASKED, 2), frame(STARTED, 3), frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    scripted.say(stream(frame(STARTED, 3), frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start(), accepted=True) == DONE
+    assert heard == [RECEIVED, ASKED, STARTED, SUCCEEDED]
+    assert paths(scripted) == ["GET /r-1/events", "GET /r-1"] * 2
+    assert heard.questions == []
+
+
 def test_a_daemon_that_is_gone_at_the_deadline_is_told(scripted: Scripted, heard: Heard) -> None:
     scripted.say(stream(frame(RECEIVED, 1)))
-    delivery = Delivery(
-        Client(scripted.start()), BODY, on_event=heard.append, deadline=time.monotonic() + 0.5
-    )
+    delivery = heard.delivery(scripted.start(), deadline=time.monotonic() + 0.5)
     with pytest.raises(Unreachable):
         delivery.run()
     assert delivery.sent
@@ -127,7 +215,7 @@ def test_a_daemon_that_is_gone_at_the_deadline_is_told(scripted: Scripted, heard
 
 
 def test_a_message_that_could_not_be_sent_is_told_at_once(scripted: Scripted, heard: Heard) -> None:
-    delivery = Delivery(Client("http://127.0.0.1:1"), BODY, on_event=heard.append)
+    delivery = heard.delivery("http://127.0.0.1:1")
     with pytest.raises(Unreachable):
         delivery.run()
     assert not delivery.sent

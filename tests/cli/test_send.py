@@ -93,19 +93,17 @@ def test_a_question_for_what_is_missing_is_one_line_on_stderr(hermes: Hermes) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence", "remedy"),
-    [
-        ("paper 7", "gate.sign changes things and needs a confirmation: ", ". Use: hermes send --yes"),
-        ("第 7 份", "gate.sign 会修改数据，需要确认：", "。请用：hermes send --yes"),
-    ],
+    ("key", "code", "end"), [("y", 0, "第 7 份"), ("", 1, "declined: 已拒绝，没有执行。")]
 )
-def test_what_has_to_be_confirmed_is_told_with_the_option_that_does_it(
-    hermes: Hermes, name: str, sentence: str, remedy: str
+def test_a_call_that_needs_a_confirmation_is_asked_about_on_a_terminal(
+    hermes: Hermes, key: str, *, code: int, end: str
 ) -> None:
-    done = hermes("send", "--intent", "gate.sign", "--payload", json.dumps({"name": name}))
-    assert (done.code, done.out) == (1, "")
-    assert done.err.startswith(f"confirmation_required: {sentence}")
-    assert done.err.endswith(f"{remedy}\n")
+    payload = '{"name": "第 7 份"}'
+    with hermes.at_terminal("send", "--follow", "--intent", "gate.sign", "--payload", payload) as terminal:
+        assert '"name": "第 7 份"' in terminal.until("执行吗？[y/N] ")
+        terminal.type(f"{key}\n")
+        assert end in terminal.rest()
+    assert terminal.process.returncode == code
 
 
 def test_yes_agrees_to_a_call_that_changes_something(hermes: Hermes) -> None:
@@ -237,6 +235,20 @@ def test_a_message_is_followed_through_a_crash_of_the_daemon(
         start_daemon()
         out, err = sent.communicate(timeout=20)
     assert (sent.returncode, "两次" in out) == (0, True), err
+
+
+def test_an_answer_counts_though_the_daemon_died_while_it_was_thought_about(
+    lonely: Hermes, start_daemon: StartDaemon
+) -> None:
+    first = start_daemon({"hermes": {"bind": f"127.0.0.1:{free_port()}"}}, plugins=["gate"])
+    call = ("--intent", "gate.sign", "--payload", '{"name": "paper 7"}', "--url", first.url)
+    with lonely.at_terminal("send", *call) as terminal:
+        terminal.until("Run it? [y/N] ")
+        first.kill()
+        terminal.type("y\n")
+        start_daemon()
+        rest = terminal.rest()
+    assert (terminal.process.returncode, "paper 7" in rest) == (0, True), rest
 
 
 def test_a_key_that_is_missing_or_wrong_is_told(lonely: Hermes, start_daemon: StartDaemon) -> None:

@@ -97,7 +97,7 @@ hermes:
   log_level: loud
   default_timeout: soon
   default_timeout: 5
-sessions: {store: redis}
+sessions: {max_parallel: 2}
 webhooks: {}
 nonsense: 1
 plugins: {echo: 3}
@@ -110,7 +110,7 @@ plugins: {echo: 3}
         ),
         "4 hermes.log_level: must be 'debug', 'info', 'warning' or 'error'; it is \"loud\"",
         "6 hermes.default_timeout: is there twice; the first is in line 5, remove one",
-        "7 sessions.store: is not available in this version; remove it",
+        "7 sessions.max_parallel: is not available in this version; remove it",
         "8 webhooks: is not available in this version; remove it",
         (
             "9 nonsense: is not a known key; allowed here: auth, circuit_breaker, hermes, journal, limits, "
@@ -118,6 +118,14 @@ plugins: {echo: 3}
         ),
         "10 plugins.echo: must be a mapping of keys to values; it is 3",
     ]
+
+
+def test_a_store_in_redis_needs_to_know_where_that_is(tmp_path: Path) -> None:
+    needed = "1 sessions.store: needs hermes.redis_url; set that too"
+    assert refusal(tmp_path, "sessions: {store: redis}") == [needed]
+    assert load(tmp_path, "").store == "sqlite"
+    assert load(tmp_path, "hermes: {redis_url: 'redis://r'}").store == "redis"
+    assert load(tmp_path, "{hermes: {redis_url: 'redis://r'}, sessions: {store: memory}}").store == "memory"
 
 
 @pytest.mark.parametrize("key", ["webhooks", "outbound", "schedules", "models", "logging"])

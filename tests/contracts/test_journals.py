@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from hermes.catalog import find, known
-from hermes.journal.base import Entry, Journal, Query
+from hermes.journal.base import Entry, Journal, Query, Trimmed
 from tests.support.entries import ended, entry, listed
 
 
@@ -51,7 +52,7 @@ async def test_an_entry_comes_back_as_it_was_kept(journal: Journal) -> None:
     assert await journal.append(accepted) is None
     assert await journal.find(accepted.request_id, owner="key:运维") == accepted
     finished = ended(accepted, status="failed", code="not_found", data=b'{"rows":[1,2]}')
-    await journal.update(finished)
+    await journal.finish(finished)
     assert await journal.find(accepted.request_id, owner="key:运维") == finished
     assert await journal.select(Query()) == listed(finished)
 
@@ -69,7 +70,7 @@ async def test_a_request_id_that_the_owner_has_used_keeps_nothing_and_gives_the_
     assert await journal.append(older) is None
     assert await journal.append(entry(journal, request_id="again", session_id="s2")) == older
     finished = ended(older)
-    await journal.update(finished)
+    await journal.finish(finished)
     assert await journal.append(entry(journal, request_id="again")) == finished
     assert await journal.select(Query()) == listed(finished)
 
@@ -113,12 +114,15 @@ async def test_ids_grow_and_go_on_after_the_journal_was_opened_again(make: Calla
 async def test_every_filter_alone_and_all_of_them_together(journal: Journal) -> None:
     plain = ended(entry(journal))
     failed = ended(
-        entry(journal, owner="key:ci", session_id="s2"), status="failed", code="not_found", plugin="db"
+        entry(journal, owner="key:ci", session_id="s2", origin="key:ci/r0"),
+        status="failed",
+        code="not_found",
+        plugin="db",
     )
     waiting = entry(journal, session_id="s2")
     for one in (plain, failed, waiting):
         await journal.append(replace(one, status="accepted", finished_at=None))
-        await journal.update(one)
+        await journal.finish(one)
     chosen = {
         Query(): [waiting, failed, plain],
         Query(owner="local:local"): [waiting, plain],
@@ -127,9 +131,11 @@ async def test_every_filter_alone_and_all_of_them_together(journal: Journal) -> 
         Query(status="failed"): [failed],
         Query(code="not_found"): [failed],
         Query(plugin="db"): [failed],
+        Query(origin="key:ci/r0"): [failed],
+        Query(origin="key:ci/r"): [],
         Query(before=waiting.id): [failed, plain],
         Query(limit=1): [waiting],
-        Query("key:ci", "s2", "failed", "not_found", "db", before=waiting.id, limit=5): [failed],
+        Query("key:ci", "s2", "failed", "not_found", "db", "key:ci/r0", before=waiting.id, limit=5): [failed],
         Query(owner="key:ci", status="succeeded"): [],
     }
     assert {query: await journal.select(query) for query in chosen} == {
@@ -156,21 +162,104 @@ async def test_what_has_not_ended_comes_oldest_first_in_pages(journal: Journal) 
     kept = [entry(journal) for _ in range(6)]
     for one in kept:
         await journal.append(one)
-    await journal.update(ended(kept[1]))
-    await journal.update(replace(kept[2], status="running"))
-    await journal.update(ended(kept[3], status="failed", code="plugin_error"))
+    await journal.finish(ended(kept[1]))
+    await journal.finish(replace(kept[2], status="running"))
+    await journal.finish(ended(kept[3], status="failed", code="plugin_error"))
     open_ids = [kept[0].id, kept[2].id, kept[4].id, kept[5].id]
-    assert await ids(journal.unfinished(after=0, limit=100)) == open_ids
-    assert await ids(journal.unfinished(after=0, limit=3)) == open_ids[:3]
-    assert await ids(journal.unfinished(after=open_ids[2], limit=3)) == open_ids[3:]
-    assert await ids(journal.unfinished(after=open_ids[3], limit=3)) == []
+    assert await ids(journal.replay(after=0, limit=100)) == open_ids
+    assert await ids(journal.replay(after=0, limit=3)) == open_ids[:3]
+    assert await ids(journal.replay(after=open_ids[2], limit=3)) == open_ids[3:]
+    assert await ids(journal.replay(after=open_ids[3], limit=3)) == []
+    assert await journal.unfinished() == 4
+
+
+async def test_what_has_not_ended_comes_whole(journal: Journal) -> None:
+    accepted = entry(journal, origin="local:local/r0")
+    await journal.append(accepted)
+    waiting = replace(accepted, status="awaiting_confirmation", events='[{"text":"要执行吗？"}]'.encode())
+    await journal.claim(waiting)
+    assert await journal.replay(after=0, limit=9) == [waiting]
+    await journal.finish(ended(waiting))
+    assert (await journal.replay(after=0, limit=9), await journal.unfinished()) == ([], 0)
+
+
+async def test_trimming_removes_what_ended_and_came_before_a_time(journal: Journal) -> None:
+    kept = await filled(journal, 10)
+    boundary = kept[6].received_at
+    assert await journal.trim(received_before=boundary, after=0, limit=100) == Trimmed(6, None)
+    assert await journal.select(Query()) == listed(*kept[:5:-1])
+    assert await journal.find(kept[0].request_id, owner=None) is None
+    assert await journal.trim(received_before=boundary, after=0, limit=100) == Trimmed(0, None)
+    assert await journal.append(entry(journal, request_id=kept[0].request_id)) is None, "the id is free again"
+
+
+async def filled(journal: Journal, count: int, **members: Any) -> list[Entry]:
+    """Keep so many entries that have ended."""
+    kept = [ended(entry(journal, **members)) for _ in range(count)]
+    for one in kept:
+        await journal.append(replace(one, status="accepted", finished_at=None))
+        await journal.finish(one)
+    return kept
+
+
+async def test_what_has_not_ended_stays_however_old(journal: Journal) -> None:
+    waiting = [entry(journal, status=status) for status in ("accepted", "awaiting_confirmation", "running")]
+    for one in waiting:
+        await journal.append(one)
+    await filled(journal, 3)
+    assert await journal.trim(received_before=math.inf, after=0, limit=100) == Trimmed(3, None)
+    assert await journal.replay(after=0, limit=9) == waiting
+
+
+async def test_steps_of_trimming_follow_each_other_to_the_end(journal: Journal) -> None:
+    kept = await filled(journal, 4)
+    stays = entry(journal)
+    await journal.append(stays)
+    kept += await filled(journal, 2)
+    steps, after = [], 0
+    for _ in range(4):
+        step = await journal.trim(received_before=math.inf, after=after, limit=2)
+        steps.append((step.removed, step.after))
+        if step.after is None:
+            break
+        after = step.after
+    assert steps == [(2, kept[1].id), (2, kept[3].id), (1, kept[4].id), (1, None)]
+    assert await ids(journal.select(Query())) == [stays.id]
+
+
+async def test_nothing_is_trimmed_from_an_empty_journal_or_beyond_its_end(journal: Journal) -> None:
+    assert await journal.trim(received_before=math.inf, after=0, limit=5) == Trimmed(0, None)
+    (kept,) = await filled(journal, 1)
+    assert await journal.trim(received_before=math.inf, after=kept.id, limit=5) == Trimmed(0, None)
+
+
+async def test_the_size_grows_with_what_is_kept_and_shrinks_with_what_is_removed(journal: Journal) -> None:
+    empty = await journal.size()
+    await filled(journal, 20, record=b'{"text":"' + b"x" * 20_000 + b'"}')
+    full = await journal.size()
+    assert full - empty >= 20 * 20_000
+    await journal.trim(received_before=math.inf, after=0, limit=10)
+    half = await journal.size()
+    assert half - empty < (full - empty) * 0.75
+    await journal.trim(received_before=math.inf, after=0, limit=100)
+    assert await journal.size() - empty < 100_000
+
+
+async def test_what_is_appended_while_it_is_trimmed_is_kept(journal: Journal) -> None:
+    await filled(journal, 30)
+    new = [entry(journal, received_at=2e9) for _ in range(30)]
+    trims = [journal.trim(received_before=1.9e9, after=0, limit=5) for _ in range(6)]
+    both = [one for pair in zip(trims, new[::5], strict=True) for one in (pair[0], journal.append(pair[1]))]
+    done = await asyncio.gather(*both, *(journal.append(one) for n, one in enumerate(new) if n % 5))
+    assert sum(one.removed for one in done if isinstance(one, Trimmed)) == 30
+    assert sorted(await ids(journal.select(Query(limit=100)))) == [one.id for one in new]
 
 
 async def test_large_data_is_kept_whole(journal: Journal) -> None:
     accepted = entry(journal, record=b'{"text":"' + "大".encode() * 100_000 + b'"}')
     await journal.append(accepted)
     finished = ended(accepted, data=bytes(range(256)) * 4096 * 5)
-    await journal.update(finished)
+    await journal.finish(finished)
     assert await journal.find(accepted.request_id, owner=None) == finished
 
 
@@ -178,15 +267,15 @@ async def test_many_at_a_time_are_all_kept(journal: Journal) -> None:
     new = [entry(journal, fingerprint=None if number % 3 else b"f") for number in range(500)]
     assert await asyncio.gather(*(journal.append(one) for one in new)) == [None] * len(new)
     finished = [ended(one) for one in new]
-    await asyncio.gather(*(journal.update(one) for one in finished))
+    await asyncio.gather(*(journal.finish(one) for one in finished))
     assert await journal.select(Query(limit=1000)) == listed(*finished[::-1])
-    assert await journal.unfinished(after=0, limit=1000) == []
+    assert await journal.replay(after=0, limit=1000) == []
 
 
 async def test_the_latest_state_wins_when_updates_follow_closely(journal: Journal) -> None:
     accepted = entry(journal)
     states = [replace(accepted, status="running"), ended(accepted)]
-    await asyncio.gather(journal.append(accepted), *(journal.update(state) for state in states))
+    await asyncio.gather(journal.append(accepted), *(journal.finish(state) for state in states))
     assert await journal.select(Query()) == listed(states[-1])
 
 

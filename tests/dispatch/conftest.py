@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import uvloop
 
 from hermes.journal.sqlite import SqliteJournal
 from tests.support.house import House
+from tests.support.journals import FragileJournal
 from tests.support.logbook import Logbook
 
 
@@ -45,3 +46,29 @@ async def durable(tmp_path: Path, book: Logbook) -> AsyncIterator[House]:
     yield house
     await house.stop()
     await house.journal.close()
+
+
+@pytest.fixture
+async def restart() -> AsyncIterator[Callable[[House], Awaitable[House]]]:
+    """Leaves a house as a kill would, and opens another on the same journal and folders; it is stopped with the test."""
+    houses: list[House] = []
+
+    async def next_start(house: House) -> House:
+        await house.stop()
+        again = House(house.home, house.book)
+        again.journal = house.journal
+        houses.append(again)
+        again.open()
+        await again.pipeline.recover()
+        return again
+
+    yield next_start
+    for again in houses:
+        await again.stop()
+
+
+@pytest.fixture
+def fragile(house: House) -> FragileJournal:
+    """The journal of the house, which fails when the test says so."""
+    house.journal = journal = FragileJournal()
+    return journal

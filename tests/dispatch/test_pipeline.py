@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from hermes.auth.policy import Caller
 from hermes.dispatch.pipeline import PipelineSettings
 from hermes.dispatch.records import replay
 from hermes.errors import Conflict, InvalidField, NotFound, RateLimited, Unavailable
@@ -17,18 +18,18 @@ from tests.support.disk import no_room
 from tests.support.house import House, shown
 
 ECHO = "async def handle(message, context):\n    return message['payload']\n"
-CI = Principal("key", "ci")
+CI = Caller(Principal("key", "ci"), frozenset({"messages", "read"}))
 
 
 async def test_a_message_is_in_the_journal_before_its_sender_hears_of_it(durable: House) -> None:
     durable.write("p", HOLD)
     durable.open()
     live = await durable.begin(None, "p", payload={"text": "部署"})
-    (entry,) = await durable.journal.unfinished(after=0, limit=10)
+    (entry,) = await durable.journal.replay(after=0, limit=10)
     assert (entry.id, json.loads(entry.record)["message"]["payload"]) == (live.id, {"text": "部署"})
     (durable.data("p") / "go").touch()
     await durable.end(live)
-    assert await durable.journal.unfinished(after=0, limit=10) == []
+    assert await durable.journal.replay(after=0, limit=10) == []
 
 
 async def test_a_message_that_ended_is_told_the_same_live_and_from_the_journal(durable: House) -> None:
@@ -87,7 +88,7 @@ async def test_two_principals_may_use_one_request_id_and_see_only_their_own(hous
     house.write("p", ECHO)
     house.open()
     mine = await house.send(None, "p", request_id="r1", payload={"who": "me"})
-    theirs = await house.send(None, "p", request_id="r1", payload={"who": "them"}, principal=CI)
+    theirs = await house.send(None, "p", request_id="r1", payload={"who": "them"}, caller=CI)
     for owner, record in (("local:local", mine), ("key:ci", theirs), (None, theirs)):
         assert shown(await house.shelf.find("r1", owner=owner)) == record
     with pytest.raises(NotFound):

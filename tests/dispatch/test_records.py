@@ -12,6 +12,7 @@ from hermes.dispatch.story import Story, frame_of
 from hermes.journal.base import Entry
 from hermes.messages import (
     Candidate,
+    Confirmation,
     Decision,
     ErrorInfo,
     Match,
@@ -109,7 +110,15 @@ def test_a_record_is_read_back_as_it_was(book: Logbook) -> None:
         status="running",
         attempts=2,
         retry_of="r0",
-        confirmation={"by": "key:a"},
+        confirmation=Confirmation(
+            "db.drop",
+            "db",
+            {"表": "用户"},
+            1_700_000_600.5,
+            by=("ops",),
+            approved=True,
+            decided_by=Principal("key", "b"),
+        ),
         metadata={"深": {"a": [1, None]}},
     )
     assert read_record(a_live(record, book).to_entry(None)) == record

@@ -129,7 +129,7 @@ async def test_what_an_earlier_process_told_is_part_of_the_story_and_told_to_nob
     story: Story, bus: Bus
 ) -> None:
     listener, _ = bus.subscribe(lambda _: True)
-    story.recall("TASK_RECEIVED", 1_700_000_000.25)
+    story.recall([{"type": "TASK_RECEIVED", "seq": 1, "timestamp": 1_700_000_000.25, "text": "早"}])
     story.tell("TOOL_STARTED", attempt=2)
     bus.close("shutdown")
     assert [one.type async for one in listener.events()] == ["TOOL_STARTED"]
@@ -137,4 +137,4 @@ async def test_what_an_earlier_process_told_is_part_of_the_story_and_told_to_nob
         ("TASK_RECEIVED", 1),
         ("TOOL_STARTED", 2),
     ]
-    assert told(story)[0]["timestamp"] == 1_700_000_000.25
+    assert (told(story)[0]["timestamp"], told(story)[0]["text"]) == (1_700_000_000.25, "早")

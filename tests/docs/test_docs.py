@@ -23,7 +23,7 @@ from hermes.sdk.testing import load, run
 ROOT = Path(__file__).parents[2]
 READMES = [ROOT / "README.md", ROOT / "README.zh.md"]
 PAGES = [*READMES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ENVIRON = {"PORT": "8080", "TIMEOUT": "60", "GITLAB_TOKEN": "a-token"}
+ENVIRON = {"PORT": "8080", "TIMEOUT": "60", "GITLAB_TOKEN": "a-token", "JIRA_TOKEN": "a-token"}
 
 _block = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _link = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")

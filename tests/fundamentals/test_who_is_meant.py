@@ -129,7 +129,7 @@ def test_how_sure_hermes_must_be_is_the_operators_choice(start_daemon: StartDaem
 
 def test_what_changes_things_runs_only_with_the_callers_approval(daemon: Daemon) -> None:
     refused, approved = new_id(), new_id()
-    record = daemon.send(intent="gate.sign", request_id=refused)
-    assert record["envelope"]["error"]["code"] == "confirmation_required"
+    record = daemon.post("/v1/messages?wait=20", {"intent": "gate.sign", "request_id": refused}).json
+    assert record["status"] == "awaiting_confirmation"
     assert daemon.send(intent="gate.sign", request_id=approved, approve=True)["status"] == "succeeded"
     assert (daemon.runs(refused), daemon.runs(approved)) == (0, 1)

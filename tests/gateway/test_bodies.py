@@ -88,7 +88,12 @@ def test_what_is_nested_less_deeply_goes_through(daemon: Daemon, depth: int) -> 
         ({"text": "echo", "source": "webhook"}, "source"),
         ({"text": "echo", "surprise": 1}, "surprise"),
         ({"text": "echo", "timestamp": 1.0}, "timestamp"),
-        ({"text": "echo", "retry_of": "x"}, "retry_of"),
+        ({"text": "echo", "retry_of": "x"}, "text"),
+        ({"intent": "echo", "retry_of": "x"}, "intent"),
+        ({"payload": {}, "retry_of": "x"}, "payload"),
+        ({"retry_of": ""}, "retry_of"),
+        ({"retry_of": "a b"}, "retry_of"),
+        ({"retry_of": 7}, "retry_of"),
     ],
     ids=str,
 )

@@ -128,9 +128,9 @@ def test_frames_are_one_line_of_json_rpc_whatever_the_text_holds() -> None:
         assert json.loads(line) == frame
 
 
-def test_a_method_that_the_host_lacks_is_refused_by_name() -> None:
-    assert json.loads(refusal("w1", "once.begin")) == {
+def test_a_refusal_says_why_under_the_id_of_what_was_asked() -> None:
+    assert json.loads(refusal("w1", "the host has no method", code=-32601)) == {
         "jsonrpc": "2.0",
         "id": "w1",
-        "error": {"code": -32601, "message": "the host has no method 'once.begin'"},
+        "error": {"code": -32601, "message": "the host has no method"},
     }

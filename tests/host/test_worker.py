@@ -135,7 +135,7 @@ hear()
     assert employer.lines[-1] == ("warning", "not a frame: " + "x" * 200, None)
 
 
-async def test_a_request_that_the_host_does_not_know_is_refused(employer: Employer) -> None:
+async def test_a_request_for_no_call_that_runs_is_refused(employer: Employer) -> None:
     worker = await employer.hire("""
 frame = hear()
 say(id="w1", method="once.begin", params={"call": "c1", "key": "k"})
@@ -144,7 +144,7 @@ say(id=frame["id"], result=[hear(), hear()])
 hear()
 """)
     answers = await worker.request("any", {})
-    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [("w1", -32601), (7, -32601)]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [("w1", -32602), (7, -32601)]
 
 
 async def test_an_answer_over_the_limit_fails_its_own_call_alone(employer: Employer) -> None:
@@ -273,7 +273,7 @@ async def test_no_descriptor_is_left_when_workers_have_ended(employer: Employer)
 async def test_what_has_no_json_form_is_not_sent_and_leaves_nothing_behind(employer: Employer) -> None:
     worker = await employer.hire(ECHO)
     with pytest.raises(TypeError):
-        worker.call("c1", {"call": object()}, on_progress=lambda _text, _percent: None)
+        worker.call(employer.caller("c1", on_progress=lambda _text, _percent: None), {"call": object()})
     with pytest.raises(TypeError):
         worker.request("any", object())
     assert await worker.request("any", "fine") == "fine"

@@ -93,7 +93,7 @@ hear()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _loop, context: reported.append(context.get("exception")))
     worker.busy += 1
-    pending = worker.call("c1", {}, on_progress=fail)
+    pending = worker.call(employer.caller("c1", on_progress=fail), {})
     assert await pending.answer == "read"
     assert [repr(error) for error in reported] == ["LookupError('a bug of ours')"]
 

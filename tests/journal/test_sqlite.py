@@ -44,7 +44,7 @@ async def test_what_arrives_together_is_one_commit(file: Path) -> None:
     accepted = [entry(journal) for _ in range(150)]
     await asyncio.gather(*map(journal.append, accepted))
     assert commits == [150]
-    await asyncio.gather(*(journal.update(ended(one)) for one in accepted))
+    await asyncio.gather(*(journal.finish(ended(one)) for one in accepted))
     assert commits == [150, 150]
     await journal.close()
 
@@ -111,7 +111,7 @@ async def write(journal):
         accepted = entry(journal)
         await journal.append(accepted)
         print("accepted", accepted.request_id, flush=True)
-        await journal.update(ended(accepted))
+        await journal.finish(ended(accepted))
         print("ended", accepted.request_id, flush=True)
 
 async def main():

@@ -16,6 +16,7 @@ from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from tests.support.samples import SAMPLES
 
+ROOT = Path(__file__).parents[2]
 MANIFESTS = [load_manifest(folder) for folder in SAMPLES.values()]
 INTENTS = [(manifest.name, intent) for manifest in MANIFESTS for intent in manifest.intents]
 EXAMPLES = [
@@ -42,10 +43,11 @@ def test_a_plugin_is_called_like_its_folder_and_needs_no_variable(folder: Path) 
 
 
 @pytest.mark.parametrize("folder", SAMPLES.values(), ids=SAMPLES)
-def test_a_plugin_needs_the_standard_library_alone(folder: Path) -> None:
-    code = "import plugin; assert plugin.handle.__code__.co_argcount == 2"
+def test_a_plugin_needs_the_standard_library_and_the_sdk_alone(folder: Path) -> None:
+    code = "import plugin, sys; assert plugin.handle.__code__.co_argcount == 2\n"
+    code += "assert not [name for name in sys.modules if name.startswith('hermes.') and name[:10] != 'hermes.sdk']"
     command = [sys.executable, "-S", "-B", "-W", "error", "-c", code]
-    subprocess.run(command, cwd=folder, check=True, timeout=20)
+    subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True, timeout=20)
 
 
 @pytest.mark.parametrize("intent", [intent for _, intent in INTENTS], ids=lambda intent: intent.name)
@@ -96,6 +98,15 @@ def test_an_example_of_the_manifest_arrives_with_its_parameters(
         ("show tables", "db.tables"),
         ("what tables does the database have", "db.tables"),
         ("select name from tables", "db.query"),
+        ("给 OPS 建个工单：磁盘满了", "ticket.create"),
+        ("帮我提单：web 的流水线又红了", "ticket.create"),
+        ("在项目 WEB 里新建工单，标题是系统状态页打不开", "ticket.create"),
+        ("create a ticket in OPS: the pipeline of web is red, select fails", "ticket.create"),
+        ("please open a ticket about the server status", "ticket.create"),
+        ("ＣＲＥＡＴＥ Ａ ＴＩＣＫＥＴ: disk full", "ticket.create"),
+        ("/ticket-create 磁盘满了", "ticket.create"),
+        ("查一下工单 OPS-12", "no_match"),
+        ("show me the jira ticket OPS-12", "no_match"),
         ("帮我订一张去上海的机票", "no_match"),
         ("what is the weather like", "no_match"),
         ("帮我把上次那个失败的构建日志拉出来", "no_match"),

@@ -76,6 +76,24 @@ class ByHand:
             before.append(frame)
         return frame, before
 
+    def asked(self) -> Frame:
+        """Return the next request of the worker; what it answers or tells before is passed over."""
+        while "method" not in (frame := self.read()) or "id" not in frame:
+            pass
+        return frame
+
+    def grant(self, asked: Frame, **result: Any) -> None:
+        """Answer a request of the worker."""
+        self.write({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    def refuse(self, asked: Frame, code: int, *, message: str = "no") -> None:
+        """Answer a request of the worker with an error."""
+        self.write({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": code, "message": message}})
+
+    def cancel(self, call: str = "c1") -> None:
+        """Tell the worker to cancel a call."""
+        self.write({"jsonrpc": "2.0", "method": "cancel", "params": {"call": call}})
+
     def initialize(self, entry: str = "plugin:handle", **params: Any) -> Frame:
         """Initialize the worker and return its answer."""
         given = {"protocol": 1, "entry": entry, "data_dir": str(self.data_dir), "locale": "zh", **params}

@@ -92,7 +92,7 @@ class Daemon(Client):
 
 def start(home: Path, environ: Mapping[str, str] | None = None) -> Daemon:
     """Start a daemon on the hermes.yaml in `home`, and return it once it listens."""
-    process = _spawn(home, environ or {})
+    process = spawn(home, environ or {})
     try:
         return Daemon(process, home)
     except BaseException:
@@ -103,7 +103,7 @@ def start(home: Path, environ: Mapping[str, str] | None = None) -> Daemon:
 
 def refusal(home: Path, environ: Mapping[str, str] | None = None) -> str:
     """Start a daemon that cannot start, and return the one line that it leaves on stderr."""
-    process = _spawn(home, environ or {})
+    process = spawn(home, environ or {})
     assert process.wait(_STOPPED_WITHIN) == 1
     assert left_behind(home) == []
     assert [line for line in read_log(home) if line["event"] == "listening"] == []
@@ -155,7 +155,8 @@ def left_behind(home: Path) -> list[psutil.Process]:
     return found
 
 
-def _spawn(home: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def spawn(home: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Begin to start a daemon; whether it gets as far as listening is open."""
     # HOME is handed on to workers, so that whatever a daemon starts can be found again.
     environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(home), **environ}
     with (home / "log").open("wb") as log, (home / "stderr").open("wb") as stderr:

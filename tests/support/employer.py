@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes.host.worker import Launch, Pending, Worker
+from hermes.host.calls import Call
+from hermes.host.exchange import Pending
+from hermes.host.worker import Launch, Worker
+from hermes.messages import HermesMessage
 
 SPEAK = """
 import json, os, subprocess, sys, time
@@ -50,11 +53,13 @@ class Employer:
         """Begin a call; return it and the list that its progress goes to."""
         told: list[tuple[str, float | None]] = []
         worker.busy += 1  # as the pool counts the place that it gives
-        return worker.call(
-            name,
-            {"call": name, **params},
-            on_progress=lambda text, percent: told.append((text, percent)),
-        ), told
+        caller = self.caller(name, on_progress=lambda text, percent: told.append((text, percent)))
+        return worker.call(caller, {"call": name, **params}), told
+
+    def caller(self, name: str, *, on_progress: Callable[[str, float | None], None]) -> Call:
+        """Return who makes a call of that name and wants to hear its progress."""
+        message = HermesMessage(name, "s1", "any", {}, "api", 0.0)
+        return Call(name, message, {}, 20, _start, on_progress)
 
     async def dismiss(self) -> None:
         """End all workers."""
@@ -72,3 +77,7 @@ class Employer:
 
     def on_exit(self, _worker: Worker, reason: str) -> None:
         self.exits.append(reason)
+
+
+async def _start() -> None:
+    """Nothing has to be made safe first."""

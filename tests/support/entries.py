@@ -19,6 +19,7 @@ def entry(journal: Journal, **members: Any) -> Entry:
         status="accepted",
         code=None,
         plugin=None,
+        origin=None,
         received_at=1_700_000_000.25 + number,
         finished_at=None,
         fingerprint=b"f%d" % number,

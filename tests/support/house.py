@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hermes.auth.policy import Caller
 from hermes.bus import Bus
 from hermes.deadlines import Deadlines
 from hermes.dispatch.live import Live
-from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Receipt, Rooms
+from hermes.dispatch.once import Once
+from hermes.dispatch.once_states import States
+from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
+from hermes.dispatch.reception import Receipt
 from hermes.dispatch.shelf import Shelf, has_ended, record_json
 from hermes.dispatch.submission import Submission
 from hermes.host.host import Host
@@ -19,11 +23,13 @@ from hermes.messages import Principal
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
+from hermes.stores.base import Store
+from hermes.stores.memory import MemoryStore
 from tests.support.bench import Bench, eventually
 from tests.support.logbook import Logbook
 
 Shown = dict[str, Any]
-ME = Principal()
+ME = Caller(Principal())
 SETTINGS = PipelineSettings(
     pending=100, pending_bytes=1 << 24, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto"
 )
@@ -35,25 +41,32 @@ class House(Bench):
     def __init__(self, home: Path, book: Logbook) -> None:
         super().__init__(home, book)
         self.journal: Journal = MemoryJournal()
+        self.store: Store = MemoryStore()
+        self.spare: Store | None = None
         self.bus = Bus(on_slow=lambda: None)
 
     def open(self, settings: PipelineSettings = SETTINGS, **host: float) -> None:
         """Load and start the plugins, and make the pipeline; the journal is open already."""
         loaded = self.load(**host)
         router = Router(("prefix", "keyword"), Thresholds(), entries=_entries(loaded))
-        rooms = Rooms(self.journal, router, loaded, self.bus, self.book.logs, Deadlines(), self.metrics)
+        once = Once(States(self.store, self.spare, ttl=3600))
+        rooms = Rooms(self.journal, router, loaded, self.bus, self.book.logs, Deadlines(), self.metrics, once)
         self.pipeline = Pipeline(settings, rooms)
-        self.shelf = Shelf(self.pipeline.live, self.journal)
+        self.shelf = Shelf(self.pipeline.live, self.journal, current=self.pipeline.current)
         loaded.start()
 
     async def submit(
-        self, text: str | None = None, intent: str | None = None, *, principal: Principal = ME, **members: Any
+        self, text: str | None = None, intent: str | None = None, *, caller: Caller = ME, **members: Any
     ) -> Receipt:
         """Hand in a message; `members` are those of a Submission, with `request_id` its fingerprint is the body's."""
         payload = members.pop("payload", {})
-        body = json.dumps([text, intent, payload]).encode() if "request_id" in members else None
+        body = (
+            json.dumps([text, intent, payload, members.get("retry_of")]).encode()
+            if "request_id" in members
+            else None
+        )
         submission = Submission(text, intent, payload, received_at=1e9, fingerprint=body, **members)
-        return await self.pipeline.receive(submission, principal)
+        return await self.pipeline.receive(submission, caller)
 
     async def begin(self, text: str | None = None, intent: str | None = None, **members: Any) -> Live:
         """Hand in a new message, and return it as it is under way."""

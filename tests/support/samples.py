@@ -7,7 +7,10 @@ from pathlib import Path
 _SHIPPED = Path(__file__).parents[2] / "plugins"
 _MADE = Path(__file__).parent / "plugins"
 
-SAMPLES = {name: _SHIPPED / name for name in ("echo", "gitlab-pipeline", "sqlite-query", "system-status")}
+SAMPLES = {
+    name: _SHIPPED / name
+    for name in ("echo", "gitlab-pipeline", "sqlite-query", "system-status", "ticket-create")
+}
 """The folder of every plugin that is shipped, by its name. A new sample is added here, and every test takes it up."""
 
 PLUGINS = SAMPLES | {file.parent.name: file.parent for file in sorted(_MADE.glob("*/manifest.json"))}

@@ -1,0 +1,1 @@
+"""Who may do what. It decides on rights alone; who somebody is has been proven before."""

@@ -1,0 +1,153 @@
+"""Takes messages in: what was sent before is found again, what there is room for is kept. It runs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from hermes.auth.policy import Caller
+from hermes.dispatch.confirmations import Confirmations
+from hermes.dispatch.execution import Execution
+from hermes.dispatch.intake import Intake
+from hermes.dispatch.live import Live, LiveTable
+from hermes.dispatch.retries import Retried, Retries
+from hermes.dispatch.submission import Submission
+from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Unavailable
+from hermes.host.host import Host
+from hermes.journal.base import Entry, Journal
+from hermes.values import value
+
+_RETRY_AFTER = 5  # seconds a refused sender is asked to wait
+
+
+@value
+class Receipt:
+    """What became of a submission: the message under way, or the entry of one that had ended before.
+
+    `replayed` says that the request_id was known and nothing new was accepted.
+    """
+
+    message: Live | Entry
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a reception works with."""
+
+    journal: Journal
+    host: Host
+    live: LiveTable
+    intake: Intake
+    execution: Execution
+    confirmations: Confirmations
+
+
+class Reception:
+    """Accepts messages; `pending` and `pending_bytes` bound how much may be under way."""
+
+    def __init__(self, desk: Desk, *, pending: int, pending_bytes: int) -> None:
+        self._desk = desk
+        self._live = desk.live
+        self._journal = desk.journal
+        self._retries = Retries(desk.live, desk.journal)
+        self._pending = pending
+        self._pending_bytes = pending_bytes
+        self.closed = False
+
+    async def receive(self, submission: Submission, caller: Caller) -> Receipt:
+        """Keep a message; returns once it is safe.
+
+        Raises:
+            Conflict: the request_id is known with another body, or what is to be tried again has not failed.
+            NotFound: what is to be tried again does not exist.
+            InvalidField: the payload cannot be kept as JSON.
+            RateLimited, Unavailable: nothing can be accepted now.
+        """
+        known = await self._under_way(submission, caller)
+        if known is not None:
+            return _replayed(known, submission)
+        retried = None
+        if submission.retry_of is not None:
+            ended = await self._ended(submission, caller)
+            if ended is not None:
+                return _replayed(ended, submission)
+            retried = await self._find_retried(submission, caller)
+            known = await self._under_way(submission, caller)  # it may have come meanwhile
+            if known is not None:
+                return _replayed(known, submission)
+        self._admit(retried)
+        live = self._desk.intake.open(
+            submission, caller.principal, entry_id=self._journal.next_id(), retried=retried
+        )
+        older = await self._keep(live, caller if submission.approve else None)
+        return Receipt(live) if older is None else _replayed(older, submission)
+
+    def _admit(self, retried: Retried | None) -> None:
+        if self.closed:
+            raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
+        if len(self._live) >= self._pending or self._live.size >= self._pending_bytes:
+            raise RateLimited(
+                f"{len(self._live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
+            )
+        if retried is not None:
+            self._retries.hold(retried)
+
+    async def _under_way(self, submission: Submission, caller: Caller) -> Live | None:
+        """Return the message under way that has the submission's request_id, once it is safe that it has."""
+        if submission.request_id is None:
+            return None
+        key = (caller.principal.owner, submission.request_id)
+        while (known := self._live.get(key)) is not None and not known.kept:
+            known.keeping = known.keeping or asyncio.Event()
+            await known.keeping.wait()
+        return known
+
+    async def _ended(self, submission: Submission, caller: Caller) -> Entry | None:
+        """Return the entry that has the submission's request_id: a retry that is known asks for nothing new."""
+        if submission.request_id is None:
+            return None
+        try:
+            return await self._journal.find(submission.request_id, owner=caller.principal.owner)
+        except JournalError as error:
+            raise Unavailable(error.detail) from error
+
+    async def _find_retried(self, submission: Submission, caller: Caller) -> Retried:
+        try:
+            return await self._retries.find(
+                submission.retry_of or "", caller, request_id=submission.request_id
+            )
+        except JournalError as error:
+            raise Unavailable(error.detail) from error
+
+    async def _keep(self, live: Live, approver: Caller | None) -> Entry | None:
+        """Make a new message safe, or return the older entry that has its request_id."""
+        try:
+            self._live.add(live)
+            if approver is not None:
+                await self._agree(live, approver)
+            claim = self._desk.execution.foresee(live)
+            live.claimed = claim is not None
+            older = await self._journal.append(live.to_entry(None, claim=claim))
+            live.kept = older is None
+        except JournalError as error:
+            raise Unavailable(error.detail) from error
+        except TypeError as error:
+            raise InvalidField(f"it cannot be kept as JSON: {error}", field="payload") from error
+        finally:
+            if not live.kept:
+                self._live.remove(live)
+            if live.keeping is not None:
+                live.keeping.set()
+        return older
+
+    async def _agree(self, live: Live, approver: Caller) -> None:
+        target = self._desk.host.find(live.record.message.intent)
+        if target is not None:
+            await self._desk.confirmations.agree_beforehand(live, target, caller=approver)
+
+
+def _replayed(known: Live | Entry, submission: Submission) -> Receipt:
+    if known.fingerprint != submission.fingerprint:
+        raise Conflict(f"the request_id {submission.request_id} was used before with another body")
+    return Receipt(known, replayed=True)
