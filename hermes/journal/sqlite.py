@@ -37,6 +37,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS by_request ON messages (request_id, owner);
 CREATE INDEX IF NOT EXISTS by_session ON messages (session_id);
 CREATE INDEX IF NOT EXISTS unfinished ON messages (id) WHERE finished_at IS NULL;
 CREATE INDEX IF NOT EXISTS failed ON messages (code, id) WHERE status = 'failed';
+CREATE INDEX IF NOT EXISTS failures ON messages (id) WHERE status = 'failed';
 CREATE INDEX IF NOT EXISTS retries ON messages (origin, id) WHERE origin IS NOT NULL;
 """
 _VERSION = 2  # PRAGMA user_version; a file of a later version is not touched
@@ -126,6 +127,8 @@ class SqliteJournal:
             "origin": query.origin,
         }
         conditions: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        if query.code is not None and query.status is None:
+            conditions["status"] = "failed"  # nothing else has a code, and there is an index of those
         if query.status in _UNDER_WAY:
             conditions["finished_at IS"] = None  # there is an index of those
         if query.before is not None:
