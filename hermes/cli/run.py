@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 import click
@@ -25,5 +26,13 @@ def command(config: Path | None) -> None:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(App(settings, os.environ, logs=logs).run())
+            _ignore_signals(runner.get_loop())
     finally:
         logs.sink.close()
+
+
+def _ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a signal that comes when all is done not make a failure of a clean end."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)

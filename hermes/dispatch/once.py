@@ -6,6 +6,7 @@ that is not done is unknown: it may have been done or not.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import time
@@ -32,6 +33,7 @@ class Once:
         self._states = states
         self._process = new_id()
         self._here: set[str] = set()
+        self._parting: dict[str, asyncio.Event] = {}  # calls that are over, but for what they asked for last
         self._held: dict[str, str] = {}  # the keys of living calls: known here even while the store is away
 
     def scope(self, live: Live, *, plugin: str, call: str) -> OnceScope:
@@ -42,9 +44,15 @@ class Once:
         """Let a call hold keys from now on."""
         self._here.add(holder)
 
+    def part(self, holder: str) -> None:
+        """Take note that a call is over, and that it lets go as soon as what it asked for last has been seen through."""
+        self._parting.setdefault(holder, asyncio.Event())
+
     def leave(self, holder: str, names: Iterable[str]) -> None:
         """Let a call that held these keys hold nothing more."""
         self._here.discard(holder)
+        if holder in self._parting:
+            self._parting.pop(holder).set()
         for name in names:
             self._held.pop(name, None)
 
@@ -58,6 +66,10 @@ class Once:
             state, held_by = kept.state, kept.state.get("holder")
             if state["state"] == "done":
                 return await self._done(name, state, live=live)
+            parting = self._parting.get(held_by or self._held.get(name, ""))
+            if parting is not None and holder not in self._parting:  # else two might wait for each other
+                await parting.wait()
+                continue
             if held_by in self._here:
                 settles = held_by == holder and state["state"] == "unknown"
                 return {"state": "unknown" if settles else "running"}
@@ -105,6 +117,8 @@ class OnceScope:
     def leave(self) -> None:
         """Hold nothing more, once what the worker asked for last has been seen through."""
         self._left = True
+        if self._running:
+            self._once.part(self._holder)
         self._let_go()
 
     async def _answered(self, method: str, params: dict[str, Any]) -> Any:

@@ -73,6 +73,15 @@ def test_whatever_moment_hermes_dies_at_nothing_is_lost_doubled_or_told_in_two_w
         reckon(last, book, seed)
 
 
+def test_a_signal_that_comes_when_all_is_done_changes_nothing(tmp_path: Path) -> None:
+    daemon = start(furnish(tmp_path))
+    daemon.process.send_signal(signal.SIGTERM)
+    while daemon.process.poll() is None:
+        if daemon.lines(event="stopped"):
+            daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.returncode == 0
+
+
 def reckon(daemon: Daemon, book: Book, seed: str) -> None:
     """Wait until all has ended, and see that every account is right and no process of an earlier round is left."""
     try:

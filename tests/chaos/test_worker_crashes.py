@@ -20,7 +20,7 @@ from tests.support.senders import Book, errand, listening, sending
 from tests.support.waiting import until
 
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
-_CRASHES = 1000 if _SOAK else 50
+_CRASHES = 1000 if _SOAK else 100
 _SENDERS, _PAUSE = 6, 0.02
 _DECIDING = 0.1  # seconds between two decisions
 _MOMENT = 0.05  # seconds

@@ -52,7 +52,7 @@ class Book:
     """What all senders together know. `client` calls the daemon of the moment, None while it is down; once `closed` nobody insists.
 
     `ends` and `questions` are what the listener was told of how messages ended, and of what is to be confirmed.
-    `failed` are request_ids of what was told to have failed of late, and may be tried again by anyone. `decided` has,
+    `failed` are request_ids of what was told to have failed of late, not cancelled, and may be tried again by anyone. `decided` has,
     for each answer of Hermes that a call is decided now, its request_id and whether it was approved.
     """
 
@@ -224,7 +224,7 @@ class _Listener(threading.Thread):
                     self._book.ends.append(frame.data)
                 if asks(frame):
                     self._book.questions.append(frame.data)
-                if frame.event == "TOOL_FAILED":
+                if frame.event == "TOOL_FAILED" and frame.data["envelope"]["error"]["code"] != "cancelled":
                     self._book.failed.append(frame.data["request_id"])
 
 
@@ -262,4 +262,4 @@ def listening(book: Book) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        listener.join(_PATIENCE)
+    listener.join(_PATIENCE)
