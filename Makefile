@@ -29,7 +29,7 @@ check: ## Format, lint, types, import rules, lock, sizes
 	$(VENV)/python scripts/check_lock.py
 	$(VENV)/python -m pytest -q tests/test_sizes.py
 
-bench: ## Compare with what the machine can do; prints ratios
+bench: ## Compare with what the machine can do; prints ratios (ARGS="appends --full" for one subject, at length)
 	@scripts/setup all
 	@$(VENV)/python -m benchmarks $(ARGS)
 

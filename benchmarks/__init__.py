@@ -1,1 +1,1 @@
-"""Measurements of the running daemon, as ratios to something bare that is measured in the same run."""
+"""Measurements of the running daemon and its journal, beside something bare that is measured in the same run."""

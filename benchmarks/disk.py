@@ -1,36 +1,39 @@
-"""What the disk gives: raw sqlite3 with the journal's own table, committing as many rows at a time as the daemon did."""
+"""What the disk gives: raw sqlite3 with the journal's own schema and rows, committing so many of them at a time."""
 
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-_ROW_BYTES = 1200  # about what an entry of a short message has
+from benchmarks.filling import INSERT
+
+_PAGES = 4000  # in the WAL before a checkpoint, as the journal has it
 
 
-def rows_per_second(rows_per_commit: int, *, seconds: float) -> float:
-    """Return the rows a second that plain sqlite3 makes safe with synchronous=FULL, in WAL mode."""
-    with tempfile.TemporaryDirectory() as folder:
-        connection = sqlite3.connect(Path(folder) / "raw.db", isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(
-            "CREATE TABLE messages (id INTEGER PRIMARY KEY, owner TEXT, request_id TEXT, session_id TEXT, record BLOB)"
-        )
-        connection.execute("CREATE UNIQUE INDEX by_request ON messages (request_id, owner)")
-        connection.execute("CREATE INDEX by_session ON messages (session_id)")
-        record, number = b"x" * _ROW_BYTES, 0
+class Raw:
+    """Plain sqlite3 on the file of a journal that nobody has open, synchronous=FULL; `row` makes the row of an id."""
+
+    def __init__(self, file: Path, row: Callable[[int], list[Any]]) -> None:
+        self._connection = sqlite3.connect(file, isolation_level=None)
+        self._connection.execute("PRAGMA synchronous = FULL")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+        self._row = row
+        self._last = self._connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
+
+    def write(self, commits: int, *, rows: int) -> float:
+        """Commit so often so many new rows, and return the seconds that took."""
         started = time.perf_counter()
-        while time.perf_counter() - started < seconds:
-            rows = []
-            for _ in range(rows_per_commit):
-                number += 1
-                rows.append((number, "local:local", f"{number:032x}", f"{number:032x}", record))
-            connection.execute("BEGIN")
-            connection.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
-            connection.execute("COMMIT")
-        elapsed = time.perf_counter() - started
-        connection.close()
-    return number / elapsed
+        for _ in range(commits):
+            self._connection.execute("BEGIN IMMEDIATE")
+            numbers = range(self._last + 1, self._last + 1 + rows)
+            self._connection.executemany(INSERT, map(self._row, numbers))
+            self._connection.execute("COMMIT")
+            self._last += rows
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

@@ -11,21 +11,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parent.parent
+ECHO = ("echo",)
+SAMPLES = ("echo", "system-status", "gitlab-pipeline", "sqlite-query")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_STOPS_WITHIN = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A running server."""
+class Server:
+    """A running server. `began` is when its process was started, by the performance counter, `started_in` seconds
+    before it listened.
+    """
 
     pid: int
     port: int
+    began: float = 0.0
     started_in: float = 0.0
 
     def cpu_seconds(self) -> float:
@@ -47,15 +54,18 @@ class Subject:
 
     def metric(self, name: str) -> float:
         """Return one metric of the daemon."""
-        found = re.search(rf"^{re.escape(name)} (\S+)$", self.get("/metrics").decode(), re.MULTILINE)
+        _, text = self.request("GET", "/metrics")
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text.decode(), re.MULTILINE)
         return float(found[1]) if found else 0.0
 
-    def get(self, path: str) -> bytes:
-        """Return the body at a path."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+    def request(self, method: str, path: str, *, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
+        """Return status and body of the answer to a request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request("GET", path)
-            return connection.getresponse().read()
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
         finally:
             connection.close()
 
@@ -68,23 +78,23 @@ def memory_kib(pid: int, field: str) -> int:
 
 
 @contextmanager
-def bare() -> Iterator[Subject]:
+def bare() -> Iterator[Server]:
     """Run the bare server."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.bare"], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     try:
         assert process.stdout is not None
-        yield Subject(process.pid, int(process.stdout.readline()))
+        yield Server(process.pid, int(process.stdout.readline()))
     finally:
         process.terminate()
-        process.wait()
+        process.wait(_STOPS_WITHIN)
 
 
 @contextmanager
-def daemon(plugins: list[str], *, sync: str) -> Iterator[Subject]:
-    """Run the daemon with some of the sample plugins and a journal of its own."""
-    with tempfile.TemporaryDirectory() as folder:
+def place(*, sync: Literal["full", "normal"], plugins: Sequence[str] = ECHO) -> Iterator[Path]:
+    """Make a folder that a daemon can be run in, with some of the sample plugins; it is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="hermes-bench-") as folder:
         home = Path(folder)
         for name in plugins:
             shutil.copytree(ROOT / "plugins" / name, home / "plugins" / name)
@@ -93,21 +103,42 @@ def daemon(plugins: list[str], *, sync: str) -> Iterator[Subject]:
             "journal": {"sync": sync},
         }
         (home / "hermes.yaml").write_text(json.dumps(config))
-        log = home / "log"
-        started = time.perf_counter()
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "hermes", "run", "-c", str(home / "hermes.yaml")],
-                stdout=output,
-                stderr=subprocess.DEVNULL,
-                cwd=ROOT,
-            )
-        try:
-            port = _port(log, process)
-            yield Subject(process.pid, port, time.perf_counter() - started)
-        finally:
-            process.terminate()
-            process.wait()
+        yield home
+
+
+def journal_of(home: Path) -> Path:
+    """Return the file of the journal in a place."""
+    return home / "state" / "journal.db"
+
+
+@contextmanager
+def daemon(home: Path) -> Iterator[Server]:
+    """Run the daemon in a place."""
+    log = home / "log"
+    began = time.perf_counter()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hermes", "run", "-c", str(home / "hermes.yaml")],
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+    try:
+        port = _port(log, process)
+        yield Server(process.pid, port, began, time.perf_counter() - began)
+    finally:
+        process.terminate()
+        process.wait(_STOPS_WITHIN)
+
+
+def until_ready(server: Server) -> None:
+    """Wait until every plugin has a worker."""
+    for _ in range(600):
+        plugins = json.loads(server.request("GET", "/v1/plugins")[1])["items"]
+        if all(plugin["workers"] for plugin in plugins):
+            return
+        time.sleep(0.05)
+    raise SystemExit("some workers did not start")
 
 
 def _port(log: Path, process: subprocess.Popen[bytes]) -> int:
