@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +21,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _T = TypeVar("_T")
 _LIMIT = 100_000
+_GONE = "its file was removed, replaced or emptied; stop Hermes and see docs/operations.md"
 
 
 @value
@@ -40,7 +43,8 @@ class GroupCommit(Generic[_Item, _Result]):
 
     `write` runs in the thread: it keeps a group for good, all of it or nothing, and returns a result for each item.
     What fails reaches who waits as an `error` that begins with `name`. `on_commit` is told, in the thread, the seconds
-    that each group took and how many items it held. More than `limit` items are not collected.
+    that each group took and how many items it held. More than `limit` items are not collected. What was written to a file
+    that has been removed, replaced or emptied meanwhile was not written.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class GroupCommit(Generic[_Item, _Result]):
         on_commit: Callable[[float, int], None] | None = None,
         limit: int = _LIMIT,
     ) -> None:
+        self._file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+        self._identity = _identity(self._file)
         self._connection = connection
         self._write = write
         self._name = name
@@ -72,7 +78,14 @@ class GroupCommit(Generic[_Item, _Result]):
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopped = False
-        self.trouble: str | None = None
+        self._trouble: str | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the last commit failed, or the next one will; None if nothing is known to be wrong."""
+        if self._trouble is None and _identity(self._file) != self._identity:
+            return f"{self._name} cannot be written: {_GONE}"
+        return self._trouble
 
     def start(self) -> None:
         """Start the thread."""
@@ -157,7 +170,7 @@ class GroupCommit(Generic[_Item, _Result]):
         self._hand_over()
         reason = f"{self._name} cannot be written: {outcome}" if isinstance(outcome, Exception) else None
         if job.tells:
-            self.trouble = reason
+            self._trouble = reason
         if isinstance(outcome, Exception):
             for future in job.futures:
                 if not future.done():
@@ -177,6 +190,8 @@ class GroupCommit(Generic[_Item, _Result]):
             started = time.perf_counter()
             try:
                 outcome = job.do(job.given)
+                if _identity(self._file) != self._identity:
+                    outcome = sqlite3.OperationalError(_GONE)
             except Exception as problem:  # noqa: BLE001 - the thread's wall: who waits would wait for ever
                 outcome = problem
                 if getattr(problem, "sqlite_errorname", "").startswith("SQLITE_IOERR"):
@@ -206,6 +221,15 @@ class GroupCommit(Generic[_Item, _Result]):
             self._connection.execute("INSERT INTO probe VALUES (zeroblob(65536))")  # room for real entries
             self._connection.execute("DROP TABLE probe")
         return [None] * len(waiting)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from one that has taken its name; None if it is gone or empty."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_size else None
 
 
 @contextlib.contextmanager

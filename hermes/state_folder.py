@@ -20,9 +20,12 @@ class StateFolder:
         """Make the folder if there is none, and take it; raises StartError if it cannot be had."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(
+                self._folder, os.O_RDONLY | os.O_DIRECTORY
+            )  # no file in it that could be removed
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(self._lock)
             raise StartError(f"another Hermes uses {self._folder}; end it, or set hermes.state_dir") from None
         except OSError as error:
             raise StartError(

@@ -26,6 +26,7 @@ from hermes.host.runtimes.base import Runtime
 from hermes.journal._salvage import look_into
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
+from hermes.sqlite_file import has_only_its_log, obstacle
 
 _SHOWN = 20  # faults of a damaged file that are told
 KEPT = {"journal": "journal.db", "store": "store.db"}
@@ -68,11 +69,13 @@ def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
 
 def _look_at_state(folder: Path, findings: Findings) -> None:
     findings.state_dir = folder
-    for name, file in KEPT.items():
-        with _noting(folder / file, findings):
-            if (folder / file).exists():
-                findings.kept[name] = folder / file
-                findings.damage += _damage(folder / file, name)
+    for name, path in ((name, folder / file) for name, file in KEPT.items()):
+        with _noting(path, findings):
+            if reason := obstacle(path):
+                findings.problems.append(ConfigError(f"the {name} cannot be read: {reason}", file=str(path)))
+            elif path.exists() or has_only_its_log(path):
+                findings.kept[name] = path
+                findings.damage += _damage(path, name)
 
 
 def _look_beyond(file: Path, environ: Mapping[str, str], *, findings: Findings) -> None:

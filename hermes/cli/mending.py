@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,10 +13,11 @@ import orjson
 from hermes.catalog import find
 from hermes.cli.inspection import Findings
 from hermes.dispatch.records import read_record
-from hermes.errors import ConfigError, HermesError
+from hermes.errors import ConfigError, HermesError, StartError
 from hermes.journal._repair import Repair, repair
 from hermes.journal._salvage import Readable
 from hermes.journal.base import Entry
+from hermes.state_folder import StateFolder
 
 
 class _Kept(Protocol):
@@ -37,25 +35,15 @@ def mend(findings: Findings) -> list[Repair]:
     if folder is None or not findings.kept:
         return []
     try:
-        with _alone(folder):
+        with StateFolder(folder):
             return [
                 one for name, file in findings.kept.items() if (one := _mended(name, file, findings=findings))
             ]
-    except OSError as error:
-        reason = "a daemon uses it; stop it first" if isinstance(error, BlockingIOError) else error.strerror
-        findings.problems.append(ConfigError(f"nothing can be repaired here: {reason}", file=str(folder)))
+    except StartError as error:
+        findings.problems.append(
+            ConfigError(f"nothing can be repaired here: {error.detail}", file=str(folder))
+        )
         return []
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep daemons away, as they keep each other away; raises BlockingIOError if there is one."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _mended(name: str, file: Path, *, findings: Findings) -> Repair | None:

@@ -21,6 +21,7 @@ from hermes.journal.base import Entry, Journal
 from hermes.observe.logs import Logger
 
 _PAGE = 50  # entries read at a time; each may hold a payload as large as a body may be
+_WIDEST = 64  # messages of one plugin under way at a time
 _ELSEWHERE = 16  # messages under way at a time that no plugin runs
 _PAUSES = (0.05, 0.2, 1.0, 5.0)  # seconds before the journal is read again after it could not be
 
@@ -112,7 +113,8 @@ class Backlog:
             target = None
         if target is None:
             return self._lanes.setdefault("", _Lane(_ELSEWHERE))
-        lane = _Lane(2 * self._host.capacity(target))  # as much as it can run, and what comes next
+        # What is new finds a place as soon as one of these ends, however many the plugin can run.
+        lane = _Lane(min(_WIDEST, self._host.capacity(target)))
         return self._lanes.setdefault(target.plugin.manifest.name, lane)
 
     def _put(self, lane: _Lane, number: int) -> None:

@@ -162,7 +162,7 @@ class Confirmations:
             "stage": "awaiting_confirmation",
             "confirmation": confirmation,
         }
-        foretold = live.story.compose("PROGRESS", number=number, **question)
+        foretold = live.story.compose("PROGRESS", question, number=number)
         parked = replace(record, status="awaiting_confirmation", confirmation=confirmation)
         entry = live.to_entry(None, record=parked, foretold=foretold)
         await make_safe(self._journal.claim, entry, log=self._log)

@@ -19,7 +19,7 @@ from hermes.messages import PluginRef, Record, Status
 class Live:
     """A message from its arrival until its end is safe.
 
-    `origin` names the message that its chain of retries began with, None if it is no retry. `kept` is true once the
+    `origin` names the message that its chain of retries began with, as `Retries` has it, None if it is no retry. `kept` is true once the
     journal has it; `keeping`, made by who waits for that, is set when it has it or has refused it. `claimed` says that
     the journal counts the next attempt already. `parked` is there while it waits for a person's decision, and is given
     it. `calling` is true while a plugin has it, `ending` once its envelope is known. `warnings` are for its envelope.
@@ -113,7 +113,19 @@ class Live:
     @property
     def first_id(self) -> str:
         """The request_id that its chain of retries began with, its own if it is none: what makes its writes one."""
-        return self.record.message.request_id if self.origin is None else self.origin.rpartition("/")[2]
+        return self.record.message.request_id if self.origin is None else self.chain.rpartition("/")[2]
+
+    @property
+    def chain(self) -> str:
+        """Owner and request_id of what its chain of retries began with: one name for all of them."""
+        if self.origin is not None:
+            return self.origin.rpartition("@")[0]
+        return f"{self.owner}/{self.record.message.request_id}"
+
+    @property
+    def began_at(self) -> float:
+        """When its chain of retries began, in Unix seconds."""
+        return self.record.received_at if self.origin is None else float(self.origin.rpartition("@")[2])
 
     def warn(self, sentence: str) -> None:
         """Have a sentence in the warning of the envelope, once."""

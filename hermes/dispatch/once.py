@@ -163,7 +163,5 @@ class OnceScope:
     def _name(self, key: Any) -> str:
         if not isinstance(key, str) or not key or len(key) > _LONGEST_KEY:
             raise RequestRefused(f"key must be a text of 1 to {_LONGEST_KEY} characters", code=INVALID_PARAMS)
-        live = self._live
-        chain = live.origin or f"{live.owner}/{live.first_id}"
-        digest = hashlib.sha256(f"{chain}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(f"{self._live.chain}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()
         return f"once/{self._plugin}/{digest}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ State = dict[str, Any]
 
 FREE: State = {"state": "free"}
 _UNKNOWN: State = {"state": "unknown"}
+_MARK = "/begun"
 
 
 @value
@@ -38,8 +40,9 @@ class States:
     """Reads and writes the states of keys; each is kept for `ttl` seconds after it was written.
 
     `spare` is a store that is always there, None if `store` is. What `store` cannot take goes to `spare` and counts
-    before it until it can, but for a result that `store` has. Every method raises RequestRefused if the state can be
-    kept nowhere; it warns the message of what was kept on this machine alone.
+    before it until it can, but for a result that `store` has. A mark in `spare` says of each key that it was begun, so
+    that a store that lost its data makes none free. Every method raises RequestRefused if the state can be kept
+    nowhere; it warns the message of what was kept on this machine alone.
     """
 
     def __init__(self, store: Store, spare: Store | None, *, ttl: float) -> None:
@@ -60,14 +63,26 @@ class States:
             if spared is None:
                 return Kept(None, FREE if first else _UNKNOWN, spared=True, assumed=not first)
             return Kept(spared, _state(spared), spared=True)
-        if spared is None or _state(raw)["state"] == "done":  # which nothing that came later can undo
-            return Kept(raw, _state(raw), spared=False)
-        return Kept(spared, _state(spared), spared=True)
+        if spared is not None and _state(raw)["state"] != "done":  # which nothing that came later can undo
+            return Kept(spared, _state(spared), spared=True)
+        if raw is None and not first and await self._may_be_lost(name, live):
+            return Kept(None, _UNKNOWN, spared=False)
+        return Kept(raw, _state(raw), spared=False)
+
+    async def _may_be_lost(self, name: str, live: Live) -> bool:
+        """Say whether a key that nobody knows of may have been begun all the same: long ago, or in a store that forgot it."""
+        if time.time() >= live.began_at + self._ttl:
+            return True
+        try:
+            return self._spare is not None and await self._spare.get(name + _MARK) is not None
+        except StoreError as error:
+            raise _refused(error) from error
 
     async def swap(self, name: str, state: State, *, kept: Kept, live: Live) -> bool:
         """Put a new state in the place of what was read, if that is still there."""
         written = orjson.dumps(state)
         if not kept.spared:
+            await self._mark(name)
             try:
                 return await self._store.swap(name, written, expected=kept.raw, ttl=self._ttl)
             except StoreError as error:  # it may have been written all the same: the spare counts before it
@@ -80,6 +95,8 @@ class States:
         try:
             if state == FREE:
                 await self._store.delete(name)
+                if self._spare is not None:
+                    await self._spare.delete(name + _MARK)
             else:
                 await self._store.put(name, written, ttl=self._ttl)
             if self._spare is not None and await self._spare.get(name) is not None:
@@ -90,6 +107,15 @@ class States:
                 await spare.put(name, written, ttl=self._ttl)
             except StoreError as worse:
                 raise _refused(worse) from worse
+
+    async def _mark(self, name: str) -> None:
+        """Keep on this machine that a key is begun."""
+        if self._spare is None:
+            return
+        try:
+            await self._spare.put(name + _MARK, b"", ttl=self._ttl)
+        except StoreError as error:
+            raise _refused(error) from error
 
     async def _spare_swap(self, name: str, written: bytes, *, expected: bytes | None) -> bool:
         if self._spare is None:
@@ -112,8 +138,17 @@ class States:
 
 
 def _state(raw: bytes | None) -> State:
-    state: State = FREE if raw is None else orjson.loads(raw)
-    return state
+    """Return what a value means; one that somebody has damaged says nothing of what was done."""
+    if raw is None:
+        return FREE
+    try:
+        state = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return _UNKNOWN
+    known = isinstance(state, dict) and state.get("state") in {"free", "running", "unknown", "done"}
+    if not known or (state["state"] == "done" and "result" not in state):
+        return _UNKNOWN
+    return dict(state)
 
 
 def _written(state: State) -> bytes:

@@ -86,9 +86,14 @@ class Reception:
     def _admit(self, retried: Retried | None) -> None:
         if self.closed:
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
-        if len(self._live) >= self._pending or self._live.size >= self._pending_bytes:
+        count = len(self._live)
+        if count >= self._pending and count < 2 * self._pending:
+            count -= sum(
+                live.parked is not None for live in self._live
+            )  # they wait for people, and nobody for them
+        if count >= self._pending or self._live.size >= self._pending_bytes:
             raise RateLimited(
-                f"{len(self._live)} messages are waiting already; try again later", retry_after=_RETRY_AFTER
+                f"{count} messages are waiting already; try again later", retry_after=_RETRY_AFTER
             )
         if retried is not None:
             self._retries.hold(retried)

@@ -13,7 +13,10 @@ from hermes.values import value
 
 @value
 class Retried:
-    """The message that is tried again, and the origin of the chain of retries that it belongs to."""
+    """The message that is tried again, and the origin of the chain of retries that it belongs to.
+
+    An origin is `<owner>/<request_id>@<received_at>` of the message that the chain began with.
+    """
 
     record: Record
     origin: str
@@ -39,7 +42,7 @@ class Retries:
         if entry.status != "failed":
             how = "succeeded" if entry.status == "succeeded" else "not ended yet"
             raise Conflict(f"only what has failed can be tried again; the message {retry_of} has {how}")
-        origin = entry.origin or f"{entry.owner}/{entry.request_id}"
+        origin = entry.origin or f"{entry.owner}/{entry.request_id}@{entry.received_at:.3f}"
         newest = await self._journal.select(Query(origin=origin, limit=1))
         mine = (caller.principal.owner, request_id)
         if any(one.finished_at is None and (one.owner, one.request_id) != mine for one in newest):

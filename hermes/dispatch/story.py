@@ -47,7 +47,7 @@ class Story:
     def tell(self, event_type: EventType, *, number: int | None = None, **fields: Any) -> None:
         """Tell one event, now or with the number it was given before; progress that is held back goes first."""
         self._release()
-        published = self.compose(event_type, number=number or self._bus.next_number(), **fields)
+        published = self.compose(event_type, fields, number=number or self._bus.next_number())
         self.told.append(published)
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
@@ -59,9 +59,9 @@ class Story:
         for event in events:
             fields = {name: value for name, value in event.items() if name not in _COMMON}
             number = round(event["timestamp"] * 1e6)
-            self.told.append(self.compose(event["type"], number=number, **fields))
+            self.told.append(self.compose(event["type"], fields, number=number))
 
-    def compose(self, event_type: EventType, *, number: int, **fields: Any) -> Published:
+    def compose(self, event_type: EventType, fields: dict[str, Any], *, number: int) -> Published:
         """Return what the next event would be, and tell nobody."""
         message, seq = self._message, len(self.told) + 1
         head = b'{"type":"%b",%b,"seq":%d,"timestamp":%.6f'

@@ -33,13 +33,15 @@ def problem(
     code: str,
     detail: str,
     *,
-    status: int | None = None,
+    gone: bool = False,
     headers: dict[str, str] | None = None,
     **members: Any,
 ) -> Response:
-    """Return a problem of one of the contract's codes; `members` are added to it as they are."""
-    usual, title = _STATUS[code]
-    status = status or usual
+    """Return a problem of one of the contract's codes; `members` are added to it as they are.
+
+    `gone` says that the time for what was asked is over.
+    """
+    status, title = (410, "Too late") if gone else _STATUS[code]
     known = {name: value for name, value in members.items() if value is not None}
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **known}
     return Response(orjson.dumps(body), status, headers, media_type=MEDIA_TYPE)
@@ -56,8 +58,7 @@ def problem_of(error: HermesError, **members: Any) -> Response:
         members["field"] = error.field
     code = error.code if error.code in _STATUS else "internal"
     detail = error.detail if code != "internal" else "Hermes could not do this; the log has the reason"
-    status = 410 if isinstance(error, Expired) else None
-    return problem(code, detail, status=status, headers=headers, **members)
+    return problem(code, detail, gone=isinstance(error, Expired), headers=headers, **members)
 
 
 async def on_hermes_error(_request: Request, error: Exception) -> Response:

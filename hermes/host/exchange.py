@@ -15,7 +15,8 @@ from hermes.sdk.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from hermes.strict_json import exceeds_64_bits
 
 _BEYOND = "the result holds an integer beyond 64 bits"
-_ASKED_AT_ONCE = 256  # requests of one worker that are being answered
+ASKED_AT_ONCE = 8192
+"""Requests of one worker that are answered at a time: every key that its calls may hold, settled at once, and more."""
 
 
 class Caller(Protocol):
@@ -98,6 +99,10 @@ class Exchange:
     def feed(self, line: bytes | wire.Oversized) -> None:
         """Take one line that the worker wrote."""
         if isinstance(line, wire.Oversized):
+            if line.asked is not None:
+                reason = "the request was over the frame limit"
+                self._send(wire.refusal(line.asked, reason, code=INVALID_PARAMS))
+                return
             too_large = ResultTooLarge("the answer was over the frame limit")
             self._on_lost(line.request_id, too_large, otherwise="a frame over the limit was dropped")
             return
@@ -139,8 +144,8 @@ class Exchange:
             self._send(wire.refusal(request_id, f"{known} {method!r}", code=code))
         elif exceeds_64_bits(line):
             self._send(wire.refusal(request_id, _BEYOND, code=INVALID_PARAMS))
-        elif len(self._asked) >= _ASKED_AT_ONCE:
-            reason = f"more than {_ASKED_AT_ONCE} requests wait for an answer"
+        elif len(self._asked) >= ASKED_AT_ONCE:
+            reason = f"more than {ASKED_AT_ONCE} requests wait for an answer"
             self._send(wire.refusal(request_id, reason, code=INVALID_PARAMS))
         else:
             # Asked before the next frame is taken, which may be the end of the call.

@@ -13,6 +13,9 @@ _EDGE = 256  # bytes kept of either end of a frame that is too long, enough to f
 # Only an answer's own id counts, first or last among its members: a number further inside may be another call's.
 _BESIDE = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*|"error"\s*:\s*null\s*,\s*)*'
 _answer = re.compile(rb"\s*\{\s*" + _BESIDE + rb'"(?:result|error)"').match
+_asked = re.compile(
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(?:"([\w.:-]{1,64})"|(\d{1,18}))\s*,\s*"method"'
+).match
 _id_first = re.compile(
     rb"\s*\{\s*" + _BESIDE + rb'"id"\s*:\s*(\d+)\s*,\s*' + _BESIDE + rb'"(?:result|error)"'
 ).match
@@ -21,9 +24,13 @@ _id_last = re.compile(rb',\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A frame over the limit was skipped; `request_id` is that of an answer, None if it was none or hid its id."""
+    """A frame over the limit was skipped; `request_id` is that of an answer, None if it was none or hid its id.
+
+    `asked` is the id of a request of the worker's, if it was one.
+    """
 
     request_id: int | None
+    asked: int | str | None = None
 
 
 class FrameReader:
@@ -50,7 +57,7 @@ class FrameReader:
         skipped = self._skipping
         self._parts, self._size, self._skipping = [], 0, False
         if skipped:
-            yield Oversized(answered_id(whole, self._tail))
+            yield Oversized(answered_id(whole, self._tail), _asked_id(whole))
         elif whole:
             yield whole
 
@@ -64,6 +71,11 @@ class FrameReader:
             whole = b"".join(self._parts)
             self._parts, self._tail = [whole[:_EDGE]], whole[-_EDGE:]
             self._skipping = True
+
+
+def _asked_id(head: bytes) -> int | str | None:
+    found = _asked(head)
+    return None if found is None else int(found[2]) if found[2] else found[1].decode()
 
 
 def answered_id(head: bytes, tail: bytes) -> int | None:

@@ -10,6 +10,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hermes.sqlite_file import beside
+
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100  # bytes
 _LEAF = 13  # the first byte of a page that holds rows
@@ -38,7 +40,7 @@ class Log:
 @dataclass(frozen=True, slots=True)
 class _Frame:
     page: int
-    commits: bool
+    size: int  # of the database in pages, if a commit ends here; 0 if not
     sums: Sums
     start: int  # of the page's image
 
@@ -51,11 +53,6 @@ def read_log(file: Path) -> Log:
     size = _page_bytes(file)
     with path.open("rb") as log:
         return _LogReader(log.fileno(), size, pages=file.stat().st_size // size).read()
-
-
-def beside(file: Path, suffix: str) -> Path:
-    """Return the file that SQLite keeps beside a database, -wal, -shm or -journal."""
-    return file.with_name(file.name + suffix)
 
 
 def read_at(descriptor: int, length: int, *, at: int) -> bytes:
@@ -190,7 +187,7 @@ class _LogReader:
         self._log = Log(page_bytes if self._sums is None else size, damaged=self._sums is None)
         size_of_all = os.fstat(descriptor).st_size - _LOG_HEADER
         self._frames = size_of_all // (self._log.page_bytes + _FRAME_HEADER)
-        self._most = pages + self._frames  # no page has a higher number
+        self._most = pages + self._frames  # a higher number is one that something has to vouch for
 
     def read(self) -> Log:
         frames = self._walk()
@@ -199,14 +196,14 @@ class _LogReader:
         for frame in frames:
             if self._follows(frame, sums):
                 pending[frame.page] = frame.start
-                commits += frame.commits
+                commits += frame.size > 0
             else:
                 # What is left of a commit that failed ends with it; a chain with more than one was cut.
                 broken, commits, pending = True, 0, {}
             sums = frame.sums
-            if frame.commits and (not broken or commits > 1):
+            if frame.size and (not broken or commits > 1):
                 self._log.damaged |= broken
-                self._log.images |= pending
+                self._log.images |= {page: start for page, start in pending.items() if page <= frame.size}
                 pending = {}
         self._log.lacking = self._log.damaged and (broken or not self._log.images)
         return self._log
@@ -221,13 +218,13 @@ class _LogReader:
             if number == 0 and self._sums is None:
                 self._salts = salts
             if salts == self._salts:
-                yield _Frame(page, pages > 0, (one, two), start + _FRAME_HEADER)
+                yield _Frame(page, pages, (one, two), start + _FRAME_HEADER)
 
     def _follows(self, frame: _Frame, sums: Sums | None) -> bool:
-        if not 0 < frame.page <= self._most:
+        if frame.page == 0:
             return False
-        if sums is None:
-            return True
+        if sums is None:  # what ends the commit tells whether the number can be right, unless it is this one
+            return frame.size == 0 or frame.page <= self._most
         content = read_at(self._descriptor, 8, at=frame.start - _FRAME_HEADER)
         content += read_at(self._descriptor, self._log.page_bytes, at=frame.start)
         return self._sum(sums, content) == frame.sums

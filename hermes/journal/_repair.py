@@ -9,14 +9,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes.errors import JournalError
-from hermes.journal._image import Log, beside, for_the_owner, graft, put_together, read_at, read_log, transfer
+from hermes.journal._image import Log, for_the_owner, graft, put_together, read_at, read_log, transfer
 from hermes.journal._salvage import Readable, Salvage, look_into, salvage, tables
+from hermes.sqlite_file import BESIDE, beside, has_only_its_log, obstacle, real
 
-_BESIDE = ("-wal", "-shm", "-journal")
 _SHOWN = 20  # faults that are told
 _SPARE = 16 << 20  # bytes of room that must be left
 
@@ -39,18 +39,22 @@ class Repair:
 def repair(file: Path, *, make: Callable[[Path], None], readable: Readable) -> Repair:
     """Repair a file that nobody else has open. `make` makes an empty one of its kind, and closes it.
 
-    A kill at any moment leaves the old file or the new one whole. Raises JournalError if it cannot be repaired; then
-    it is as it was.
+    A kill at any moment leaves the old file or the new one whole. Of a link, what it leads to is repaired. Raises
+    JournalError if it cannot be repaired; then it is as it was.
     """
-    if not file.exists():
-        return Repair(file)
     try:
-        return _repair(file, make=make, readable=readable)
+        if reason := obstacle(file):
+            raise JournalError(f"it cannot be repaired: {reason}")
+        return replace(_repair(real(file), make=make, readable=readable), file=file)
     except (OSError, sqlite3.Error) as problem:
         raise JournalError(f"it cannot be repaired: {problem}; it is as it was") from problem
 
 
 def _repair(file: Path, *, make: Callable[[Path], None], readable: Readable) -> Repair:
+    if has_only_its_log(file):
+        file.touch(0o600)
+    elif not file.exists():
+        return Repair(file)
     whole, image = file.with_name(f"{file.name}.repaired"), file.with_name(f"{file.name}.image")
     _clear(whole, image)  # what a repair left that was killed
     log = read_log(file)
@@ -60,9 +64,10 @@ def _repair(file: Path, *, make: Callable[[Path], None], readable: Readable) -> 
     _need_room(file)
     try:
         make(whole)
-        _refuse_later(file, whole)
+        put_together(file, log, into=image)
+        _refuse_later(image, whole)
         copy = _copy(file)
-        result = _fill(file, log, image=image, whole=whole, readable=readable)
+        result = _fill(image, log, whole=whole, readable=readable)
         _swap(file, image=image, whole=whole)
     finally:
         _clear(whole, image)
@@ -73,9 +78,10 @@ def _faults(file: Path, log: Log, *, readable: Readable) -> Iterator[str]:
     """Yield what is wrong with a file: what SQLite finds, and what it cannot see."""
     if log.damaged:
         yield "its write-ahead log is damaged"
+    if has_only_its_log(file):
+        yield "the file is empty, and its write-ahead log is not"
+        return
     if file.stat().st_size == 0:
-        if log.images:
-            yield "the file is empty, and its write-ahead log is not"
         return
     try:
         with closing(look_into(file)) as database:
@@ -101,7 +107,7 @@ def _unreadable(database: sqlite3.Connection, readable: Readable) -> Iterator[st
 
 
 def _need_room(file: Path) -> None:
-    sizes = [path.stat().st_size for path in (file, *(beside(file, end) for end in _BESIDE)) if path.exists()]
+    sizes = [path.stat().st_size for path in (file, *(beside(file, end) for end in BESIDE)) if path.exists()]
     needed, free = 3 * sum(sizes) + _SPARE, shutil.disk_usage(file.parent).free
     if free < needed:
         raise JournalError(
@@ -113,10 +119,10 @@ def _copy(file: Path) -> Path:
     """Copy a file and what lies beside it under a new name, and return that of the file."""
     name = f"{file.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     copy, number = file.with_name(name), 1
-    while any(path.exists() for path in (copy, *(beside(copy, end) for end in _BESIDE))):
+    while any(path.exists() for path in (copy, *(beside(copy, end) for end in BESIDE))):
         number += 1
         copy = file.with_name(f"{name}-{number}")
-    for source, target in ((beside(file, end), beside(copy, end)) for end in ("", *_BESIDE)):
+    for source, target in ((beside(file, end), beside(copy, end)) for end in ("", *BESIDE)):
         if source.exists():
             with source.open("rb") as old, open(target, "xb", opener=for_the_owner) as new:
                 transfer(old.fileno(), new.fileno())
@@ -125,18 +131,17 @@ def _copy(file: Path) -> Path:
     return copy
 
 
-def _refuse_later(file: Path, whole: Path) -> None:
+def _refuse_later(image: Path, whole: Path) -> None:
     """Refuse a file that a later version wrote: what this one does not know of would be lost."""
-    with file.open("rb") as old, whole.open("rb") as new:
+    with image.open("rb") as old, whole.open("rb") as new:
         theirs, ours = (read_at(one.fileno(), 64, at=0) for one in (old, new))
     version = int.from_bytes(theirs[60:], "big")
     if theirs[:16] == ours[:16] and version > int.from_bytes(ours[60:], "big"):
         raise JournalError(f"it was written by a later version of Hermes (format {version}); it is as it was")
 
 
-def _fill(file: Path, log: Log, *, image: Path, whole: Path, readable: Readable) -> Salvage:
-    """Put everything that can be read into `whole`; an `image` of file and log is what it is read from."""
-    put_together(file, log, into=image)
+def _fill(image: Path, log: Log, *, whole: Path, readable: Readable) -> Salvage:
+    """Put everything into `whole` that can be read in an image of the damaged file and its log."""
     if not _has_schema(image):
         graft(image, whole)
     with closing(sqlite3.connect(whole, isolation_level=None)) as new:
@@ -165,7 +170,7 @@ def _has_schema(image: Path) -> bool:
 
 def _swap(file: Path, *, image: Path, whole: Path) -> None:
     """Put the new file in the place of the old one; whenever this is cut short, one of them is there, whole."""
-    ends = [path for path in (beside(file, end) for end in _BESIDE) if path.exists()]
+    ends = [path for path in (beside(file, end) for end in BESIDE) if path.exists()]
     if ends:
         # A log must not meet a file that it does not belong to: the old file takes its own into itself first.
         image.replace(file)
@@ -179,7 +184,7 @@ def _swap(file: Path, *, image: Path, whole: Path) -> None:
 
 def _clear(*paths: Path) -> None:
     for path in paths:
-        for end in ("", *_BESIDE):
+        for end in ("", *BESIDE):
             beside(path, end).unlink(missing_ok=True)
 
 

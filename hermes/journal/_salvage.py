@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hermes.errors import JournalError
-from hermes.journal._image import beside, each_leaf
+from hermes.journal._image import each_leaf
+from hermes.sqlite_file import beside, has_only_its_log, real
 
 Row = tuple[Any, ...]
 Readable = Callable[[str, Mapping[str, Any]], bool]
@@ -61,9 +62,12 @@ class Table:
 
 def look_into(file: Path, *, live: bool = False) -> sqlite3.Connection:
     """Open a file to read it without making or changing any; with `live`, others may change it. Raises sqlite3.Error."""
+    file = real(file)
+    if has_only_its_log(file):
+        raise sqlite3.DatabaseError("it is empty, and its write-ahead log is not")
     # Without a write-ahead log nobody has the file open; then SQLite is told so and makes no files beside it.
     mode = "mode=ro" if live or beside(file, "-wal").exists() else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY)
+    connection = sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True, timeout=_BUSY)
     connection.text_factory = _text
     return connection
 

@@ -16,6 +16,8 @@ from hermes.journal.base import Entry
 
 _T = TypeVar("_T")
 _Put = tuple[Entry, bool]  # and whether it is new
+_CHANGING = {"status", "code", "plugin", "finished_at", "record", "data", "events"}
+"""Columns that a message's life changes: what is not named costs no index a write."""
 _GROUP = 64  # entries a statement; one statement is one trip into SQLite, whatever it holds
 
 
@@ -102,7 +104,7 @@ class Writer:
 def _upsert(columns: str, count: int) -> str:
     names = columns.split(", ")
     row = f"({', '.join('?' * len(names))})"
-    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name in _CHANGING)
     return (
         f"INSERT INTO messages ({columns}) VALUES {', '.join([row] * count)} "  # noqa: S608 - names are ours
         f"ON CONFLICT (id) DO UPDATE SET {changed}"

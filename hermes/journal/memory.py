@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,12 +71,14 @@ class MemoryJournal:
     async def trim(self, *, received_before: float, after: int, limit: int) -> Trimmed:
         """Remove what has ended among the next entries that came before a time."""
         following = [self._entries[key] for key in sorted(self._entries) if key > after][:limit]
-        old = list(takewhile(lambda entry: entry.received_at < received_before, following))
+        now = time.time()  # beyond it a clock was wrong, and the next ones may be old all the same
+        passed = list(takewhile(lambda one: not received_before <= one.received_at <= now, following))
+        old = [entry for entry in passed if entry.received_at < received_before]
         ended = [entry for entry in old if entry.finished_at is not None]
         for entry in ended:
             del self._entries[entry.id]
             del self._ids[entry.owner, entry.request_id]
-        return Trimmed(len(ended), old[-1].id if len(old) == limit else None)
+        return Trimmed(len(ended), passed[-1].id if len(passed) == limit else None)
 
     async def size(self) -> int:
         """Return the bytes of JSON in the entries."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from hermes.errors import JournalError, StartError
 from hermes.journal._writer import Writer
 from hermes.journal.base import Entry, Query, Trimmed
+from hermes.sqlite_file import has_only_its_log
 
 _COLUMNS = "id, owner, request_id, session_id, status, code, plugin, origin, received_at, finished_at, fingerprint, record, data, events"
 _LISTED = _COLUMNS.replace("data, events", "NULL, x'5B5D'")  # a list needs neither, and they may be large
@@ -68,6 +70,10 @@ class SqliteJournal:
 
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
+        if has_only_its_log(self._file):
+            raise StartError(
+                f"the journal {self._file} is empty and its write-ahead log is not; run hermes check --repair"
+            )
         try:
             with contextlib.suppress(OSError):  # there is one already, or SQLite will say why there cannot be
                 self._file.touch(mode=0o600, exist_ok=False)  # what people say is in it
@@ -227,10 +233,13 @@ def _trim(connection: sqlite3.Connection, *, received_before: float, after: int,
         "FROM messages WHERE id > ? ORDER BY id LIMIT ?",
         (after, limit),
     ).fetchall()
-    last, room, ended = after, _STEP_BYTES, []
+    last, room, ended, now = after, _STEP_BYTES, [], time.time()
     following = None if len(rows) < limit else rows[-1][0]
     for number, received_at, has_ended, size in rows:
         if received_at >= received_before:
+            if received_at > now:  # a clock was wrong: the next ones may be old all the same
+                last = number
+                continue
             following = None
             break
         if room <= 0:

@@ -32,6 +32,10 @@ class OutcomeUnknown(Exception):
     """Whether the side effect has happened cannot be told; nothing was run. `make` may raise it too."""
 
 
+class ResultLost(OutcomeUnknown, TypeError):
+    """The side effect has happened, and what `make` or `lookup` returned has no JSON form, so it cannot be kept."""
+
+
 class NotDone(Exception):
     """What `lookup` raises when it is certain that the side effect has not happened: it is run then."""
 
@@ -51,6 +55,7 @@ class Once:
         self._call = call
         self._log = log
         self._under_way: set[str] = set()
+        self._left_open: set[str] = set()  # that this call holds and has not told how it went
 
     async def __call__(
         self,
@@ -70,7 +75,8 @@ class Once:
             StillRunning, OutcomeUnknown, OnceUnavailable: see there; each is raised before anything has run, but for
                 OutcomeUnknown of `make` or `lookup`.
             ValueError: `key` is no text of 1 to 512 characters.
-            TypeError: what `make` or `lookup` returned has no JSON form. The key is unknown from then on.
+            ResultLost: what `make` or `lookup` returned has no JSON form, a TypeError as well. The key is unknown from
+                then on.
         """
         _check_key(key)
         if key in self._under_way:
@@ -90,7 +96,7 @@ class Once:
                 return result
             if state == "new":
                 return await self._run(key, make)
-            if state == "running":
+            if state == "running" and key not in self._left_open:
                 break
             if lookup is None:
                 raise OutcomeUnknown(f"an earlier attempt at {key!r} ended without telling how it went")
@@ -137,6 +143,7 @@ class Once:
             self._requests.ask("once.fail", {"call": self._call, "key": key}).cancel()
 
     async def _run(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        self._left_open.add(key)
         try:
             result = await _awaited(make)
         except OutcomeUnknown:
@@ -153,7 +160,7 @@ class Once:
         except Exception as error:  # members of the result may be of the plugin's own classes
             # It has happened, so the key must not become free.
             reason = f"{type(error).__name__}: {text_of(error)}"
-            raise TypeError(
+            raise ResultLost(
                 f"the result of {key!r} cannot be written as JSON and is lost: {reason}"
             ) from error
         await self._settle("once.done", key, result=kept)
@@ -161,6 +168,7 @@ class Once:
 
     async def _settle(self, method: str, key: str, **more: Any) -> None:
         """Tell the host how it went; the frame is out before a cancellation can come in between."""
+        self._left_open.discard(key)
         try:
             answer = self._requests.ask(method, {"call": self._call, "key": key, **more})
             async with asyncio.timeout(_ANSWER_SECONDS):

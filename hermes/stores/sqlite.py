@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from hermes.errors import StartError, StoreError
 from hermes.group_commit import GroupCommit, transaction
+from hermes.sqlite_file import has_only_its_log
 from hermes.stores.base import check
 
 _SCHEMA = """
@@ -65,6 +66,10 @@ class SqliteStore:
 
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
+        if has_only_its_log(self._file):
+            raise StartError(
+                f"the store {self._file} is empty and its write-ahead log is not; run hermes check --repair"
+            )
         try:
             with contextlib.suppress(OSError):  # there is one already, or SQLite will say why there cannot be
                 self._file.touch(mode=0o600, exist_ok=False)  # what people say is in it

@@ -166,7 +166,7 @@ def test_a_file_that_is_damaged_under_a_running_daemon_is_told_and_can_be_repair
     load.send(daemon, 8, name="during")
     refused = hermes("check", "--repair")
     assert refused.code == 1
-    assert "state: nothing can be repaired here: a daemon uses it; stop it first" in refused.lines
+    assert "state: nothing can be repaired here: another Hermes uses " in refused.out
     daemon.kill()
 
     repair = hermes("check", "--repair", "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -122,3 +123,69 @@ def test_where_there_is_nothing_to_repair_nothing_is_made(
     damage(tmp_path)
     lonely("check", "--repair")
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    "harm", [lambda file: os.truncate(file, 0), lambda file: os.truncate(file, 60), Path.unlink]
+)
+def test_a_journal_of_which_only_the_log_is_left_is_not_opened_but_saved(
+    lonely: Hermes, journal: Path, harm: Callable[[Path], object]
+) -> None:
+    log = journal.with_name("journal.db-wal")
+    harm(journal)
+    kept = log.read_bytes()
+    done = lonely("check")
+    assert (done.code, log.read_bytes() == kept) == (1, True)
+    assert done.lines[0].startswith(
+        "state/journal.db: the journal cannot be read: it is empty, and its write-ahead log is not; stop the daemon"
+    )
+    refused = lonely("run")
+    assert (refused.code != 0, log.read_bytes() == kept) == (True, True)
+    assert "is empty and its write-ahead log is not; run hermes check --repair" in refused.err
+    done = lonely("check", "--repair")
+    assert "state/journal.db: was damaged: the file is empty, and its write-ahead log is not" in done.lines
+    assert "state/journal.db: repaired; saved: 41, lost: nothing" in done.lines
+    (copied,) = journal.parent.glob("journal.db.damaged-*-wal")
+    assert (done.code, copied.read_bytes() == kept) == (0, True)
+
+
+def test_of_a_link_what_it_leads_to_is_repaired(lonely: Hermes, journal: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    for path in journal.parent.glob("journal.db*"):
+        path.rename(disk / path.name)
+    journal.symlink_to(disk / "journal.db")
+    os.truncate(journal, 0)
+    assert lonely("check").code == 1
+    done = lonely("check", "--repair")
+    assert "state/journal.db: repaired; saved: 41, lost: nothing" in done.lines
+    assert any(
+        line.startswith("state/journal.db: the damaged file was copied to disk/") for line in done.lines
+    )
+    assert (done.code, journal.is_symlink(), lonely("check").code) == (0, True, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "journal.db is not a regular file"),
+        (lambda file: os.mkfifo(f"{file}-wal"), "journal.db-wal is not a regular file"),
+        (Path.mkdir, "journal.db is not a regular file"),
+        (lambda file: file.symlink_to("/dev/zero"), "zero is not a regular file"),
+        (
+            lambda file: file.symlink_to("/nowhere/journal.db"),
+            "it is a link to /nowhere/journal.db, and there is no file",
+        ),
+        (lambda file: file.symlink_to(file), "and there is no file"),
+    ],
+)
+def test_what_is_no_file_is_a_problem_and_not_looked_into(
+    lonely: Hermes, tmp_path: Path, make: Callable[[Path], object], reason: str
+) -> None:
+    furnish(tmp_path)
+    (tmp_path / "state").mkdir()
+    make(tmp_path / "state" / "journal.db")
+    done = lonely("check", "--repair")
+    (line,) = done.lines
+    assert (done.code, line.endswith(reason)) == (1, True)
+    assert line.startswith("state/journal.db: the journal cannot be read: ")

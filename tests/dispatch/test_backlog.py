@@ -102,12 +102,12 @@ async def test_a_plugin_that_hangs_holds_up_neither_the_backlog_of_others_nor_wh
     await begin(house)
     await eventually(lambda: len(runs(house, "q")) == 20)
     assert (await house.send(None, "q", request_id="new"))["status"] == "succeeded"
-    assert len(house.pipeline.live) == 2, "as many as the plugin can run, and what comes next"
+    assert len(house.pipeline.live) == 1, "as many as the plugin can run"
     mine = await house.begin(None, "p", request_id="mine")
-    for name in ("p0", "p1", "mine"):
+    for name in ("p0", "mine"):
         (house.data("p") / f"go {name}").touch()
-    assert (await house.end(mine))["status"] == "succeeded", "after the two that were before it"
-    assert await journal.unfinished() >= 97
+    assert (await house.end(mine))["status"] == "succeeded", "after the one that was before it"
+    assert await journal.unfinished() >= 98
     (house.data("p") / "go").touch()
     await worked_off(house)
 
@@ -116,7 +116,7 @@ async def test_what_is_asked_for_has_its_turn_at_once_and_only_once(house: House
     house.write("p", HOLD, concurrency=8)
     journal.leave(*names("p", 100))
     await begin(house)
-    await eventually(lambda: len(house.pipeline.live) == 16)
+    await eventually(lambda: len(house.pipeline.live) == 8)
     found = [await house.shelf.find("p99", owner="local:local") for _ in range(2)]
     assert isinstance(found[0], Live)
     assert found[0] is found[1]
@@ -124,7 +124,7 @@ async def test_what_is_asked_for_has_its_turn_at_once_and_only_once(house: House
     assert (isinstance(again.message, Live), again.replayed) == (True, True)
     with pytest.raises(Conflict, match="not ended yet"):
         await house.submit(None, None, retry_of="p97", request_id="retry")
-    assert len(house.pipeline.live) == 18
+    assert len(house.pipeline.live) == 10
     (house.data("p") / "go").touch()
     assert (await house.end(found[0]))["attempts"] == 1
     await worked_off(house)
@@ -232,7 +232,7 @@ async def test_a_stop_in_the_middle_leaves_the_rest_to_the_next_start(
     journal.leave(*names("p", 30))
     await begin(house)
     await eventually((house.data("p") / "began p0").exists)
-    assert len(house.pipeline.live) == 2
+    assert len(house.pipeline.live) == 1
     await house.pipeline.stop(0)
     assert isinstance(await house.shelf.find("p29", owner="local:local"), Entry)
     assert not house.pipeline.backlog.waiting

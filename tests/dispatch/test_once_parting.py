@@ -47,7 +47,7 @@ async def calls(house: House, store: SlowStore) -> list[OnceScope]:
     """Two attempts at one message."""
     house.write("p", HOLD)
     house.open()
-    live, once = await house.begin(None, "p"), Once(States(store, None, ttl=60))
+    live, once = await house.begin(None, "p"), Once(States(store, None, ttl=1e10))
     return [once.scope(live, plugin="p", call=call) for call in ("c1", "c2")]
 
 

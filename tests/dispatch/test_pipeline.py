@@ -14,6 +14,7 @@ from hermes.errors import Conflict, InvalidField, NotFound, RateLimited, Unavail
 from hermes.journal.base import Entry, Query
 from hermes.messages import Principal
 from tests.support.bench import HOLD, eventually
+from tests.support.consent import ask, write_deploy
 from tests.support.disk import no_room
 from tests.support.house import House, shown
 
@@ -112,6 +113,22 @@ async def test_no_more_is_accepted_than_may_be_under_way(house: House) -> None:
     for live in lives:
         await house.end(live)
     assert (await house.send(None, "p"))["status"] == "succeeded"
+
+
+async def test_what_waits_for_people_keeps_nobody_out_until_there_is_twice_as_much(house: House) -> None:
+    write_deploy(house)
+    house.write("p", ECHO)
+    house.open(
+        PipelineSettings(
+            pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000, locale="auto"
+        )
+    )
+    for _ in range(3):
+        await ask(house)
+        assert (await house.send(None, "p"))["status"] == "succeeded"
+    await ask(house)
+    with pytest.raises(RateLimited):
+        await house.submit(None, "p")
 
 
 async def test_a_payload_that_cannot_be_kept_is_refused_and_leaves_nothing_behind(house: House) -> None:

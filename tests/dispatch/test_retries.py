@@ -49,7 +49,10 @@ async def test_a_chain_of_retries_keeps_the_key_of_its_first(durable: House, res
     assert (record["status"], record["retry_of"]) == ("succeeded", "r3")
     await house.end(await retry(house, "r5", of="r2"))
     assert used(house) == ["r1"] * 5
-    assert {entry.origin for entry in await house.journal.select(Query())} == {None, "local:local/r1"}
+    assert {entry.origin for entry in await house.journal.select(Query())} == {
+        None,
+        "local:local/r1@1000000000.000",
+    }
 
 
 @pytest.mark.parametrize("last", [OTHER, ADMIN], ids=["another", "an admin"])

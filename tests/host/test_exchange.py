@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes.host import wire
-from hermes.host.exchange import Exchange
+from hermes.host.exchange import ASKED_AT_ONCE, Exchange
 from hermes.host.failures import Crashed, Raised, RequestRefused, ResultTooLarge
 from tests.support.bench import eventually
 
@@ -148,16 +148,16 @@ async def test_of_more_requests_than_can_be_answered_at_once_the_rest_is_refused
         return params["key"]
 
     talk.call(Asked(reply=reply))
-    for number in range(300):
+    for number in range(ASKED_AT_ONCE + 44):
         talk.ask(number, call="c1", key=str(number))
     refused = await talk.answers(44)
-    assert [frame["id"] for frame in refused] == list(range(256, 300))
+    assert [frame["id"] for frame in refused] == list(range(ASKED_AT_ONCE, ASKED_AT_ONCE + 44))
     assert {frame["error"]["code"] for frame in refused} == {-32602}
     held.set()
-    answered = {frame["id"]: frame["result"] for frame in (await talk.answers(300))[44:]}
-    assert answered == {number: str(number) for number in range(256)}
+    answered = {frame["id"]: frame["result"] for frame in (await talk.answers(ASKED_AT_ONCE + 44))[44:]}
+    assert answered == {number: str(number) for number in range(ASKED_AT_ONCE)}
     talk.ask("later", call="c1", key="again")
-    assert (await talk.answers(301))[-1]["result"] == "again"
+    assert (await talk.answers(ASKED_AT_ONCE + 45))[-1]["result"] == "again"
 
 
 @pytest.mark.parametrize("request_id", [True, 1.5, [1], {"id": 1}, 1 << 70, -(1 << 70)])

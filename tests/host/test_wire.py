@@ -90,7 +90,6 @@ def test_the_id_of_a_large_answer_is_found_at_its_end_too(tail: str) -> None:
         '{"result":{"text":"%s","id":7}}',
         '{"jsonrpc":"2.0","method":"progress","params":{"id":7,"text":"%s"}}',
         '{"jsonrpc":"2.0","method":"log","params":{"text":"%s"},"id":7}',
-        '{"jsonrpc":"2.0","id":7,"method":"send","params":{"text":"%s"}}',
         '{"id":7,"text":"%s"}',
         '"id":7,"result":"%s"',
         "%s",
@@ -98,6 +97,13 @@ def test_the_id_of_a_large_answer_is_found_at_its_end_too(tail: str) -> None:
 )
 def test_a_number_inside_a_large_frame_is_not_taken_for_the_id_of_an_answer(frame: str) -> None:
     assert feed(FrameReader(LIMIT), (frame % ("x" * 2 * LIMIT)).encode() + b"\n") == [Oversized(None)]
+
+
+@pytest.mark.parametrize(("written", "meant"), [("7", 7), ('"w7"', "w7")])
+def test_a_large_request_is_told_by_its_id(written: str, meant: int | str) -> None:
+    frame = '{"jsonrpc":"2.0","id":%s,"method":"once.done","params":{"id":9,"text":"%s"}}'
+    fed = feed(FrameReader(LIMIT), (frame % (written, "x" * 2 * LIMIT)).encode() + b"\n")
+    assert fed == [Oversized(None, asked=meant)]
 
 
 def test_what_follows_a_large_frame_is_read_as_ever() -> None:

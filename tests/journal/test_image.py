@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,33 @@ def test_a_log_of_nothing_but_noise_costs_what_was_in_it_and_no_more(
     assert (repair.faults, repair.saved) == (("its write-ahead log is damaged",), 40)
     assert repair.lost == ("what the damaged part of its write-ahead log held",)
     assert read(whole) == entries
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_pages_of_a_log_that_lie_behind_the_end_of_a_file_that_was_cut_are_found(
+    file: Path, tmp_path: Path, *, headless: bool
+) -> None:
+    entries = fill(file, 300)
+    with closing(sqlite3.connect(file, isolation_level=None)) as journal:
+        journal.execute("UPDATE messages SET code = 'late' WHERE id > 290")
+        for end in ("", "-wal"):
+            shutil.copy(f"{file}{end}", f"{tmp_path / 'cut.db'}{end}")
+    cut, log = tmp_path / "cut.db", tmp_path / "cut.db-wal"
+    whole = file.stat().st_size // PAGE
+    assert log.stat().st_size // FRAME < whole / 4
+    os.truncate(cut, PAGE)
+    if headless:
+        overwrite(log, 0, 32)
+    assert mend(cut).saved
+    found = read(cut)
+    late = {one.request_id for one in entries[290:]}
+    assert {one.request_id for one in found} >= late
+    assert {one.request_id for one in found if one.code == "late"} == late
+
+
+def test_a_file_that_is_gone_and_whose_log_is_not_is_made_from_the_log(
+    file: Path, entries: list[Entry], log: Path
+) -> None:
+    file.unlink()
+    assert mend(file).faults == ("the file is empty, and its write-ahead log is not",)
+    assert read(file) == entries

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -175,3 +177,32 @@ def test_no_copy_takes_the_place_of_another(file: Path) -> None:
         copies.add(copied(mend(file)))
     assert len(copies) == 3
     assert all(copy.exists() for copy in copies)
+
+
+def test_of_a_link_the_file_that_it_leads_to_is_repaired_with_its_log(file: Path, tmp_path: Path) -> None:
+    entries = fill(tmp_path / "other.db", 40, into=tmp_path / "real.db")
+    file.symlink_to(tmp_path / "real.db")
+    os.truncate(file, 0)
+    repair = mend(file)
+    assert (repair.file, repair.saved, copied(repair).parent) == (file, 40, tmp_path)
+    assert read(file) == entries
+    assert list(file.parent.iterdir()) == [file]
+    assert file.is_symlink()
+
+
+def test_what_is_no_regular_file_is_refused(file: Path) -> None:
+    os.mkfifo(file)
+    with pytest.raises(JournalError, match=r"journal\.db is not a regular file"):
+        mend(file)
+
+
+def test_a_later_version_is_seen_in_the_log_too(file: Path, tmp_path: Path) -> None:
+    fill(file, 5)
+    with closing(sqlite3.connect(file, isolation_level=None)) as journal:
+        journal.execute("PRAGMA user_version = 99")
+        shutil.copy(f"{file}-wal", tmp_path / "copy.db-wal")
+    copy = tmp_path / "copy.db"
+    copy.touch()
+    with pytest.raises(JournalError, match=r"later version of Hermes \(format 99\)"):
+        mend(copy)
+    assert set(tmp_path.glob("copy.db*")) == {copy, tmp_path / "copy.db-wal"}

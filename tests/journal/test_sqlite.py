@@ -227,3 +227,25 @@ async def test_a_damaged_page_fails_the_reading_with_a_sentence(file: Path) -> N
     with pytest.raises(JournalError, match="the journal cannot be read: "):
         await journal.select(Query(limit=1000))
     await journal.close()
+
+
+@pytest.mark.parametrize("harm", ["removed", "replaced", "emptied"])
+async def test_a_file_that_is_taken_away_under_the_journal_refuses_what_would_be_lost(
+    tmp_path: Path, harm: str
+) -> None:
+    file = tmp_path / "journal.db"
+    journal = SqliteJournal(file, sync="normal", on_commit=lambda _seconds, _entries: None)
+    await journal.open()
+    assert await journal.append(entry(journal)) is None
+    if harm == "removed":
+        file.unlink()
+    elif harm == "replaced":
+        other = tmp_path / "other.db"
+        other.write_bytes(file.read_bytes())
+        other.replace(file)
+    else:
+        os.truncate(file, 0)
+    assert "removed, replaced or emptied" in str(await journal.trouble())
+    with pytest.raises(JournalError, match="removed, replaced or emptied"):
+        await journal.append(entry(journal))
+    await journal.close()

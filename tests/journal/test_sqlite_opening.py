@@ -101,3 +101,13 @@ async def test_what_people_say_is_for_the_daemon_alone(file: Path) -> None:
         }
     finally:
         await journal.close()
+
+
+def test_an_empty_file_beside_a_log_that_is_not_is_refused_and_the_log_is_left(file: Path) -> None:
+    log = file.with_name("journal.db-wal")
+    log.write_bytes(b"messages")
+    sentence = "is empty and its write-ahead log is not; run hermes check --repair"
+    assert sentence in asyncio.run(refusal(file))
+    file.touch()
+    assert sentence in asyncio.run(refusal(file))
+    assert (file.read_bytes(), log.read_bytes()) == (b"", b"messages")

@@ -206,3 +206,14 @@ async def test_a_damaged_file_fails_the_reading_with_a_sentence(file: Path) -> N
     with pytest.raises(StoreError, match="the store cannot be "):
         await asyncio.gather(*(store.get(f"k{number}") for number in range(200)))
     await store.close()
+
+
+def test_an_empty_file_beside_a_log_that_is_not_is_refused_and_the_log_is_left(file: Path) -> None:
+    file.touch()
+    log = file.with_name("store.db-wal")
+    log.write_bytes(b"values")
+    with pytest.raises(
+        StartError, match=r"is empty and its write-ahead log is not; run hermes check --repair"
+    ):
+        asyncio.run(SqliteStore(file=file).open())
+    assert (file.read_bytes(), log.read_bytes()) == (b"", b"values")

@@ -49,8 +49,8 @@ class AwayStore(MemoryStore):
 
     @property
     def values(self) -> list[bytes]:
-        """All values that it holds, away or not."""
-        return [kept.value for kept in self._kept.values()]
+        """All values that it holds, away or not; marks that a key was begun are none."""
+        return [kept.value for kept in self._kept.values() if kept.value]
 
     def _reach(self) -> None:
         if self.away:

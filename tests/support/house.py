@@ -49,7 +49,7 @@ class House(Bench):
         """Load and start the plugins, and make the pipeline; the journal is open already."""
         loaded = self.load(**host)
         router = Router(("prefix", "keyword"), Thresholds(), entries=_entries(loaded))
-        once = Once(States(self.store, self.spare, ttl=3600))
+        once = Once(States(self.store, self.spare, ttl=1e10))
         rooms = Rooms(self.journal, router, loaded, self.bus, self.book.logs, Deadlines(), self.metrics, once)
         self.pipeline = Pipeline(settings, rooms)
         self.shelf = Shelf(self.pipeline.live, self.journal, current=self.pipeline.current)
