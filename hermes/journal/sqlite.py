@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes.errors import JournalError, StartError
+from hermes.errors import JournalError
 from hermes.journal._writer import Writer
 from hermes.journal.base import Entry, Query, Trimmed
-from hermes.sqlite_file import has_only_its_log
+from hermes.sqlite_pair import Reader, open_pair, refuse_later
 
 _COLUMNS = "id, owner, request_id, session_id, status, code, plugin, origin, received_at, finished_at, fingerprint, record, data, events"
 _LISTED = _COLUMNS.replace("data, events", "NULL, x'5B5D'")  # a list needs neither, and they may be large
@@ -65,29 +63,15 @@ class SqliteJournal:
         self._on_commit = on_commit
         self._last_id = 0
         self._unread: tuple[str, Sequence[Any]] | None = None  # what could not be read, and is tried anew
-        self._reader: _Reader | None = None
+        self._reader: Reader | None = None
         self._writer: Writer | None = None
 
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
-        if has_only_its_log(self._file):
-            raise StartError(
-                f"the journal {self._file} is empty and its write-ahead log is not; run hermes check --repair"
-            )
-        try:
-            with contextlib.suppress(OSError):  # there is one already, or SQLite will say why there cannot be
-                self._file.touch(mode=0o600, exist_ok=False)  # what people say is in it
-            with contextlib.ExitStack() as opened:
-                connection = opened.enter_context(contextlib.closing(self._connect()))
-                self._last_id = _prepare(connection, self._sync)
-                reader = opened.enter_context(contextlib.closing(self._connect()))
-                reader.execute("PRAGMA query_only = 1")
-                opened.pop_all()  # both are good: they stay open
-        except sqlite3.Error as error:
-            raise StartError(
-                f"the journal {self._file} cannot be opened: {error}; see docs/operations.md"
-            ) from error
-        self._reader = _Reader(reader)
+        connection, self._reader = open_pair(
+            self._file, lambda writer: _prepare(writer, self._sync), name="the journal"
+        )
+        self._last_id = int(connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0])
         self._writer = Writer(connection, _COLUMNS, on_commit=self._on_commit)
         self._writer.start()
 
@@ -179,11 +163,6 @@ class SqliteJournal:
                 await writer.probe()
         return writer.trouble
 
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(
-            self._file, timeout=_BUSY, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-
     def _write(self) -> Writer:
         if self._writer is None:
             raise JournalError("the journal is not open")
@@ -207,24 +186,6 @@ class SqliteJournal:
         if self._unread == (sql, values):
             self._unread = None
         return rows
-
-
-class _Reader:
-    """A connection that only reads, in a thread of its own: no reading waits for a commit, or the loop for either."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal-reader")
-
-    async def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._fetch, sql, values)
-
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
-        self._thread.shutdown()
-
-    def _fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
 
 
 def _trim(connection: sqlite3.Connection, *, received_before: float, after: int, limit: int) -> Trimmed:
@@ -255,10 +216,8 @@ def _trim(connection: sqlite3.Connection, *, received_before: float, after: int,
     return Trimmed(len(ended), following)
 
 
-def _prepare(connection: sqlite3.Connection, sync: str) -> int:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > _VERSION:
-        raise sqlite3.DatabaseError(f"it was written by a later version of Hermes (format {version})")
+def _prepare(connection: sqlite3.Connection, sync: str) -> None:
+    version = refuse_later(connection, _VERSION)
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; an older one keeps its size
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {sync.upper()}")
@@ -267,7 +226,6 @@ def _prepare(connection: sqlite3.Connection, sync: str) -> int:
     connection.executescript(
         f"BEGIN IMMEDIATE; {missing} {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;"
     )
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0])
 
 
 adapter = SqliteJournal

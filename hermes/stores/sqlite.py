@@ -7,13 +7,12 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes.errors import StartError, StoreError
+from hermes.errors import StoreError
 from hermes.group_commit import GroupCommit, transaction
-from hermes.sqlite_file import has_only_its_log
+from hermes.sqlite_pair import Reader, open_pair, refuse_later
 from hermes.stores.base import check
 
 _SCHEMA = """
@@ -61,29 +60,14 @@ class SqliteStore:
         self._on_change = on_change
         self._told: str | None = None
         self._commits: GroupCommit[_Statement, bool] | None = None
-        self._reader: _Reader | None = None
+        self._reader: Reader | None = None
         self._sweeper: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Open or make the file; raises StartError if that cannot be done."""
-        if has_only_its_log(self._file):
-            raise StartError(
-                f"the store {self._file} is empty and its write-ahead log is not; run hermes check --repair"
-            )
-        try:
-            with contextlib.suppress(OSError):  # there is one already, or SQLite will say why there cannot be
-                self._file.touch(mode=0o600, exist_ok=False)  # what people say is in it
-            with contextlib.ExitStack() as opened:
-                connection = opened.enter_context(contextlib.closing(self._connect()))
-                _prepare(connection, self._sync)
-                reader = opened.enter_context(contextlib.closing(self._connect()))
-                reader.execute("PRAGMA query_only = 1")
-                opened.pop_all()  # both are good: they stay open
-        except sqlite3.Error as error:
-            raise StartError(
-                f"the store {self._file} cannot be opened: {error}; see docs/operations.md"
-            ) from error
-        self._reader = _Reader(reader)
+        connection, self._reader = open_pair(
+            self._file, lambda writer: _prepare(writer, self._sync), name="the store"
+        )
         self._commits = GroupCommit(
             connection, lambda group: _write(connection, group), name="the store", error=StoreError
         )
@@ -172,9 +156,6 @@ class SqliteStore:
             if self._on_change is not None:
                 self._on_change(trouble)
 
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._file, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-
     async def _sweep(self, commits: GroupCommit[_Statement, bool]) -> None:
         while True:
             with contextlib.suppress(
@@ -185,28 +166,8 @@ class SqliteStore:
             await asyncio.sleep(_SWEEP_PAUSE)
 
 
-class _Reader:
-    """A connection that only reads, in a thread of its own: no reading waits for a commit, or the loop for either."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
-
-    async def fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._fetch, sql, values)
-
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
-        self._thread.shutdown()
-
-    def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        return self._connection.execute(sql, values).fetchall()
-
-
 def _prepare(connection: sqlite3.Connection, sync: str) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > _VERSION:
-        raise sqlite3.DatabaseError(f"it was written by a later version of Hermes (format {version})")
+    refuse_later(connection, _VERSION)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {sync.upper()}")
     connection.executescript(_SCHEMA)
