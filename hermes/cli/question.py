@@ -52,7 +52,7 @@ _WORDS: dict[Locale, dict[str, str]] = {
         "approved": "{intent} was approved.",
         "declined": "{intent} was declined and will not run.",
         "moot": "Somebody else has decided, or it has expired.",
-        "waits": "{intent} waits for a confirmation: hermes messages confirm {id}, or --decline; --yes agrees beforehand",
+        "waits": "{intent} waits for a confirmation: hermes messages confirm {id}, or --decline; send and retry take --yes to agree beforehand",
     },
 }
 

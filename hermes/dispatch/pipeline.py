@@ -219,6 +219,8 @@ class Pipeline:
                 read_record(entry), entry_id=entry.id, fingerprint=entry.fingerprint, origin=entry.origin
             )
             live.story.recall(read_events(entry))
+            if live.plugin is not None:
+                live.story.set_plugin(live.plugin)
         except (ValueError, TypeError, KeyError, AttributeError) as error:  # events may be anything
             self._log.error("entry_unreadable", request_id=entry.request_id, reason=str(error)[:200])
             return None

@@ -45,8 +45,9 @@ class Retries:
         origin = entry.origin or f"{entry.owner}/{entry.request_id}@{entry.received_at:.3f}"
         newest = await self._journal.select(Query(origin=origin, limit=1))
         mine = (caller.principal.owner, request_id)
-        if any(one.finished_at is None and (one.owner, one.request_id) != mine for one in newest):
-            raise _under_way(retry_of)
+        for one in newest:
+            if one.finished_at is None and (one.owner, one.request_id) != mine:
+                raise _under_way(retry_of, one.request_id)
         return Retried(read_record(entry), origin)
 
     def hold(self, retried: Retried) -> None:
@@ -55,5 +56,6 @@ class Retries:
             raise _under_way(retried.record.message.request_id)
 
 
-def _under_way(request_id: str) -> Conflict:
-    return Conflict(f"a retry of {request_id} is under way already")
+def _under_way(request_id: str, retry: str | None = None) -> Conflict:
+    which = "" if retry is None else f": {retry}, which may wait for a confirmation"
+    return Conflict(f"a retry of {request_id} is under way already{which}")

@@ -109,8 +109,10 @@ class Worker:
         except asyncio.CancelledError:
             self._wire.fail(request_id, "cancelled", code=CANCELLED)
         except StillRunning as error:
+            logging.getLogger("plugin").warning("once: %s", text_of(error))
             self._wire.fail(request_id, text_of(error), code=STILL_RUNNING)
         except OutcomeUnknown as error:
+            logging.getLogger("plugin").warning("once: %s", text_of(error))
             self._wire.fail(request_id, text_of(error), code=OUTCOME_UNKNOWN)
         except BaseException as error:  # SystemExit too: it would end the calls of others
             logging.getLogger("plugin").exception("the handler raised")

@@ -23,7 +23,7 @@ def test_without_a_terminal_what_waits_is_told_and_nothing_decided(
         '  {\n    "text": "the printer is broken"\n  }\n'
         "Valid until: 2026-11-30 15:00:00\n"
         "awaiting_confirmation: ticket.create waits for a confirmation: "
-        "hermes messages confirm r-1, or --decline; --yes agrees beforehand\n"
+        "hermes messages confirm r-1, or --decline; send and retry take --yes to agree beforehand\n"
     )
     assert [asked.method for asked in scripted.asked] == ["POST", "GET"]
 

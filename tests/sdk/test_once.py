@@ -79,7 +79,7 @@ def test_a_key_that_another_call_holds_is_still_running(tmp_path: Path) -> None:
     with at_work(tmp_path, make="print('made')", lookup="print('looked')") as (worker, call, begin):
         worker.grant(begin, state="running")
         answer = worker.answer(call)
-    assert (error(answer)[0], answer[1]) == (STILL_RUNNING, [])
+    assert (error(answer)[0], asked(answer)) == (STILL_RUNNING, [])
     assert "issue" in error(answer)[1]
 
 
@@ -87,7 +87,7 @@ def test_an_unknown_key_without_a_lookup_is_told(tmp_path: Path) -> None:
     with at_work(tmp_path, make="print('made')") as (worker, call, begin):
         worker.grant(begin, state="unknown")
         answer = worker.answer(call)
-    assert (error(answer)[0], answer[1]) == (OUTCOME_UNKNOWN, [])
+    assert (error(answer)[0], asked(answer)) == (OUTCOME_UNKNOWN, [])
 
 
 def test_what_lookup_finds_is_kept_and_make_does_not_run(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_key_that_is_unknown_again_and_again_is_given_up(tmp_path: Path) -> No
             worker.grant(worker.asked(), state="unknown")
         worker.grant(worker.asked())
         answer = worker.answer(call)
-    assert (error(answer)[0], answer[1]) == (STILL_RUNNING, [])
+    assert (error(answer)[0], asked(answer)) == (STILL_RUNNING, [])
 
 
 @pytest.mark.parametrize(
