@@ -9,6 +9,7 @@ from typing import Protocol
 import pytest
 
 from tests.support.daemon import Config, Daemon, furnish, plugin_folder, start
+from tests.support.jira import FakeJira, fake_jira
 from tests.support.samples import PLUGINS
 
 
@@ -50,3 +51,17 @@ def start_daemon(tmp_path: Path) -> Iterator[StartDaemon]:
     for running in started:
         if running.process.poll() is None:
             running.stop()
+
+
+@pytest.fixture(scope="module")
+def one_jira() -> Iterator[FakeJira]:
+    """The fake Jira that the tests of a module share."""
+    with fake_jira() as jira:
+        yield jira
+
+
+@pytest.fixture
+def jira(one_jira: FakeJira) -> FakeJira:
+    """A fake Jira on a good day, without tickets."""
+    one_jira.start_day()
+    return one_jira

@@ -114,9 +114,8 @@ class Pipeline:
         if receipt.replayed:
             return Receipt(await self.current(receipt.message), replayed=True)
         live = receipt.message
-        if (
-            isinstance(live, Live) and not self.stopping
-        ):  # what is kept while Hermes stops is for the next start
+        # What is kept while Hermes stops is for the next start.
+        if isinstance(live, Live) and not self.stopping:
             live.story.tell("TASK_RECEIVED")
             self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)

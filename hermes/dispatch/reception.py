@@ -64,6 +64,12 @@ class Reception:
             InvalidField: the payload cannot be kept as JSON.
             RateLimited, Unavailable: nothing can be accepted now.
         """
+        try:
+            return await self._receive(submission, caller)
+        except JournalError as error:
+            raise Unavailable(error.detail) from error
+
+    async def _receive(self, submission: Submission, caller: Caller) -> Receipt:
         known = await self._under_way(submission, caller)
         if known is not None:
             return _replayed(known, submission)
@@ -72,7 +78,7 @@ class Reception:
             ended = await self._ended(submission, caller)
             if ended is not None:
                 return _replayed(ended, submission)
-            retried = await self._find_retried(submission, caller)
+            retried = await self._retries.find(submission.retry_of, caller, request_id=submission.request_id)
             known = await self._under_way(submission, caller)  # it may have come meanwhile
             if known is not None:
                 return _replayed(known, submission)
@@ -88,9 +94,8 @@ class Reception:
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
         count = len(self._live)
         if count >= self._pending and count < 2 * self._pending:
-            count -= sum(
-                live.parked is not None for live in self._live
-            )  # they wait for people, and nobody for them
+            # Those wait for people, and nobody for them.
+            count -= sum(live.parked is not None for live in self._live)
         if count >= self._pending or self._live.size >= self._pending_bytes:
             raise RateLimited(
                 f"{count} messages are waiting already; try again later", retry_after=_RETRY_AFTER
@@ -112,18 +117,7 @@ class Reception:
         """Return the entry that has the submission's request_id: a retry that is known asks for nothing new."""
         if submission.request_id is None:
             return None
-        try:
-            return await self._journal.find(submission.request_id, owner=caller.principal.owner)
-        except JournalError as error:
-            raise Unavailable(error.detail) from error
-
-    async def _find_retried(self, submission: Submission, caller: Caller) -> Retried:
-        try:
-            return await self._retries.find(
-                submission.retry_of or "", caller, request_id=submission.request_id
-            )
-        except JournalError as error:
-            raise Unavailable(error.detail) from error
+        return await self._journal.find(submission.request_id, owner=caller.principal.owner)
 
     async def _keep(self, live: Live, approver: Caller | None) -> Entry | None:
         """Make a new message safe, or return the older entry that has its request_id."""
@@ -135,8 +129,6 @@ class Reception:
             live.claimed = claim is not None
             older = await self._journal.append(live.to_entry(None, claim=claim))
             live.kept = older is None
-        except JournalError as error:
-            raise Unavailable(error.detail) from error
         except TypeError as error:
             raise InvalidField(f"it cannot be kept as JSON: {error}", field="payload") from error
         finally:

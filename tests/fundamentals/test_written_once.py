@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,13 @@ import pytest
 
 from tests.conftest import StartDaemon
 from tests.support.daemon import SAMPLES, Daemon
-from tests.support.jira import TOKEN, FakeJira, fake_jira
+from tests.support.jira import TOKEN, FakeJira
 from tests.support.waiting import until
 
 TIMEOUT = 1  # second
 ORDER: dict[str, Any] = {"text": "给 OPS 建个工单：磁盘满了", "approve": True}
 
 Start = Callable[[], Daemon]
-
-
-@pytest.fixture(scope="module")
-def one_jira() -> Iterator[FakeJira]:
-    with fake_jira() as jira:
-        yield jira
-
-
-@pytest.fixture
-def jira(one_jira: FakeJira) -> FakeJira:
-    one_jira.start_day()
-    return one_jira
 
 
 @pytest.fixture

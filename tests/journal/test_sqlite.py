@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,25 +15,7 @@ from hermes.journal.base import Query
 from hermes.journal.sqlite import SqliteJournal
 from tests.support.disk import no_room
 from tests.support.entries import ended, entry
-
-
-def journal_at(file: Path, commits: list[int] | None = None) -> SqliteJournal:
-    """Return a journal that notes how many entries each commit held."""
-    seen = [] if commits is None else commits
-    return SqliteJournal(file, sync="normal", on_commit=lambda _seconds, entries: seen.append(entries))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-async def journal(file: Path) -> AsyncIterator[SqliteJournal]:
-    journal = journal_at(file)
-    await journal.open()
-    yield journal
-    await journal.close()
+from tests.support.journals import journal_at
 
 
 async def test_what_arrives_together_is_one_commit(file: Path) -> None:
@@ -105,6 +86,7 @@ from pathlib import Path
 from hermes.journal.sqlite import SqliteJournal
 from tests.support.disk import no_room
 from tests.support.entries import ended, entry
+from tests.support.journals import journal_at
 
 async def write(journal):
     while True:

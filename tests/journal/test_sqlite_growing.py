@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,24 +15,7 @@ from hermes.journal.memory import MemoryJournal
 from hermes.journal.sqlite import SqliteJournal
 from tests.support.disk import no_room
 from tests.support.entries import ended, entry
-
-
-def journal_at(file: Path) -> SqliteJournal:
-    return SqliteJournal(file, sync="normal", on_commit=lambda _seconds, _entries: None)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-async def journal(file: Path) -> AsyncIterator[SqliteJournal]:
-    journal = journal_at(file)
-    await journal.open()
-    yield journal
-    await journal.close()
-
+from tests.support.journals import journal_at
 
 FORMAT_1 = """
 CREATE TABLE messages (

@@ -23,11 +23,6 @@ def journal_at(file: Path) -> SqliteJournal:
     return SqliteJournal(file, sync="full", on_commit=lambda _seconds, _entries: None)
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
-
-
 async def refusal(file: Path) -> str:
     """Open a journal that cannot be opened, and return the sentence that says why."""
     journal = journal_at(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +11,11 @@ import pytest
 from hermes.host.manifest import load_manifest, plugin_config
 from hermes.host.parameters import Parameters
 from hermes.sdk.testing import Call, OnceStore, Outcome, load, run
-from tests.support.jira import TOKEN, USER, FakeJira, fake_jira
+from tests.support.jira import TOKEN, USER, FakeJira
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "ticket-create"
 
 handle = load(FOLDER)
-
-
-@pytest.fixture(scope="module")
-def one_jira() -> Iterator[FakeJira]:
-    with fake_jira() as jira:
-        yield jira
-
-
-@pytest.fixture
-def jira(one_jira: FakeJira) -> FakeJira:
-    one_jira.start_day()
-    return one_jira
 
 
 async def order(jira: FakeJira, *, call: Call | None = None, locale: str = "en", **more: Any) -> Outcome:

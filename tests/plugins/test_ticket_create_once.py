@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,9 @@ import pytest
 
 from hermes.sdk import OutcomeUnknown, StillRunning
 from hermes.sdk.testing import Call, Kept, OnceStore, Outcome, load, run
-from tests.support.jira import TOKEN, FakeJira, fake_jira
+from tests.support.jira import TOKEN, FakeJira
 
 handle = load(Path(__file__).parents[2] / "plugins" / "ticket-create")
-
-
-@pytest.fixture(scope="module")
-def one_jira() -> Iterator[FakeJira]:
-    with fake_jira() as jira:
-        yield jira
-
-
-@pytest.fixture
-def jira(one_jira: FakeJira) -> FakeJira:
-    one_jira.start_day()
-    return one_jira
 
 
 @pytest.fixture

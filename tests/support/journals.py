@@ -1,13 +1,21 @@
-"""A journal that fails, or takes its time, when a test says so; between those it is the one in memory."""
+"""Journals for tests: one in a file, and one in memory that fails, or takes its time, when a test says so."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from hermes.errors import JournalError
 from hermes.journal.base import Entry, Query, Trimmed
 from hermes.journal.memory import MemoryJournal
+from hermes.journal.sqlite import SqliteJournal
+
+
+def journal_at(file: Path, commits: list[int] | None = None) -> SqliteJournal:
+    """Return a journal in a file that notes how many entries each commit held."""
+    seen = [] if commits is None else commits
+    return SqliteJournal(file, sync="normal", on_commit=lambda _seconds, entries: seen.append(entries))
 
 
 class FragileJournal(MemoryJournal):
