@@ -15,6 +15,9 @@ RUN scripts/layer packages /opt/hermes
 COPY README.md LICENSE ./
 COPY hermes hermes
 RUN scripts/layer hermes /opt/hermes
+# What plugins name under "dependencies". A plugin that is mounted later finds what was installed here.
+COPY plugins plugins
+RUN scripts/layer plugins /opt/hermes
 # A container on its own has no Redis; compose.yaml brings one, and mounts the file as it is.
 COPY hermes.compose.yaml ./
 RUN sed '/redis_url:/d' hermes.compose.yaml >/opt/hermes.yaml

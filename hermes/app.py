@@ -7,51 +7,29 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
 from hermes import __version__
-from hermes.bus import Bus
-from hermes.catalog import find
-from hermes.config import Config
-from hermes.deadlines import Deadlines
-from hermes.dispatch.once import Once
-from hermes.dispatch.once_states import States
-from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
-from hermes.dispatch.retention import Retention
+from hermes.config import Config, load_config
 from hermes.dispatch.shelf import Shelf
+from hermes.errors import ConfigError
 from hermes.gateway.access import Access, is_loopback, key_access, load_admin_key, open_access
 from hermes.gateway.messages import Messages
 from hermes.gateway.operations import Operations, Readiness
 from hermes.gateway.operations import Parts as OperationsParts
+from hermes.gateway.plugins import Plugins
 from hermes.gateway.server import Server, bind, build_app, build_server
 from hermes.gateway.submit import Submit
 from hermes.greeting import greeting
-from hermes.host.host import Host, HostSettings
-from hermes.host.plugin import Places, Plugin
-from hermes.host.supervisor import Watch
-from hermes.journal.base import Journal
+from hermes.host.host import Host
+from hermes.host.watcher import Watcher
 from hermes.observe.logs import Logs
-from hermes.observe.metrics import Metrics
-from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry, Lexicon
-from hermes.routing.router import Router
+from hermes.parts import Parts, build_parts
 from hermes.state_folder import StateFolder
-from hermes.stores.base import Store
 
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    journal: Journal
-    stores: Sequence[Store]
-    retention: Retention
-    bus: Bus
-    router: Router
-    host: Host
-    pipeline: Pipeline
-    metrics: Metrics
+_FOLLOW_AGAIN = 1.0  # seconds after a change could not be followed
 
 
 class App:
@@ -67,6 +45,9 @@ class App:
         self._hints = hints
         self._hurry = asyncio.Event()
         self._stop = asyncio.Event()
+        self._anew = asyncio.Event()  # all is to be looked at, whether it seems to have changed or not
+        self._lost = ""  # why changes of plugins are not followed, if they are not
+        self._refused: list[str] = []  # what is wrong with the configuration file as it is now
 
     async def run(self) -> None:
         """Serve until a signal asks to stop; raises StartError if this place does not allow a start."""
@@ -74,15 +55,18 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
+        loop.add_signal_handler(signal.SIGHUP, self._anew.set)
         with StateFolder(self._config.hermes.state_dir):
             listener = bind(self._config.hermes.bind_host, self._config.hermes.bind_port)
             url = _url(*listener.getsockname()[:2])
             access, key_file = self._access()
-            parts = self._build()
+            parts = build_parts(self._config, self._environ, logs=self._logs)
             await parts.journal.open()
             for store in parts.stores:
                 await store.open()
-            self._load_plugins(parts)
+            await parts.watcher.start()
+            await parts.host.open()
+            self._load_plugins(parts.host)
             recovered = await parts.pipeline.recover()
             server = self._server(parts, access)
             serving = loop.create_task(server.serve(sockets=[listener]))
@@ -90,12 +74,14 @@ class App:
             self._log.info("listening", url=url, version=__version__, seconds=seconds, recovered=recovered)
             self._greet(url, key_file, host=parts.host)
             parts.host.start()
-            forgetting = loop.create_task(parts.retention.run())
+            beside = [loop.create_task(one) for one in (parts.retention.run(), self._follow(parts))]
             _settle_memory()
             try:
                 await self._until_told(serving)
             finally:
-                forgetting.cancel()
+                for task in beside:
+                    task.cancel()
+                await parts.watcher.stop()
                 await self._shut_down(parts, server)
                 await serving
 
@@ -110,7 +96,7 @@ class App:
         await asyncio.wait((stop, serving), return_when=asyncio.FIRST_COMPLETED)
         stop.cancel()
 
-    async def _shut_down(self, parts: _Parts, server: Server) -> None:
+    async def _shut_down(self, parts: Parts, server: Server) -> None:
         """End in the order in which nobody is lied to: streams, new messages, running calls, workers, connections."""
         self._log.info("stopping")
         parts.bus.close("shutdown")
@@ -128,104 +114,68 @@ class App:
         await parts.journal.close()
         self._log.info("stopped")
 
-    def _build(self) -> _Parts:
-        config, metrics, deadlines = self._config, Metrics(), Deadlines()
-        limits = config.limits
-
-        def on_commit(seconds: float, entries: int) -> None:
-            metrics.journal_commit_seconds.observe(seconds)
-            metrics.journal_entries.inc(entries)
-
-        journal: Journal = find("journal", "sqlite")(
-            config.hermes.state_dir / "journal.db", sync=config.journal.sync, on_commit=on_commit
-        )
-        router = Router(
-            config.router.strategies,
-            Thresholds(
-                config.router.min_confidence, config.router.clarify_threshold, config.router.clarify_margin
-            ),
-        )
-        host = Host(
-            HostSettings(config.hermes.default_timeout, limits.queue_wait, limits.frame_bytes),
-            self._places(),
-            check=_check_keywords,
-            watch=Watch(self._log, metrics, deadlines),
-        )
-        bus = Bus(on_slow=metrics.sse_dropped.labels("slow").inc)
-        metrics.sse_subscribers.set_function(lambda: bus.subscribers)
-        stores = self._stores()
-        once = Once(States(stores[-1], stores[0] if len(stores) > 1 else None, ttl=config.journal.max_age))
-        pipeline = Pipeline(
-            PipelineSettings(
-                limits.pending,
-                limits.pending_bytes,
-                limits.result_bytes,
-                limits.inline_bytes,
-                config.hermes.locale,
-            ),
-            Rooms(journal, router, host, bus, self._logs, deadlines, metrics, once),
-        )
-        return _Parts(
-            journal, stores, self._retention(journal, metrics), bus, router, host, pipeline, metrics
-        )
-
-    def _retention(self, journal: Journal, metrics: Metrics) -> Retention:
-        kept = self._config.journal
-        return Retention(
-            journal, max_age=kept.max_age, max_bytes=kept.max_bytes, log=self._log, metrics=metrics
-        )
-
-    def _stores(self) -> list[Store]:
-        """Return the store of this machine, which is always there, and behind it the one that others may share."""
-        config = self._config
-        local = find("stores", "sqlite")(file=config.hermes.state_dir / "store.db", sync=config.journal.sync)
-        if config.store != "redis":
-            return [local]
-
-        def on_change(trouble: str | None) -> None:
-            if trouble is None:
-                self._log.info("store_back")
-            else:
-                self._log.warning("store_away", reason=trouble)
-
-        shared = find("stores", "redis")(
-            url=config.hermes.redis_url, prefix=config.sessions.key_prefix, on_change=on_change
-        )
-        return [local, shared]
-
-    def _places(self) -> Places:
-        return Places(
-            plugins_dir=self._config.hermes.plugins_dir,
-            state_dir=self._config.hermes.state_dir,
-            base_dir=self._config.base_dir,
-            configs=self._config.plugins,
-            environment=self._environ,
-            source=self._config.source,
-        )
-
-    def _load_plugins(self, parts: _Parts) -> None:
+    def _load_plugins(self, host: Host) -> None:
         folder = self._config.hermes.plugins_dir
         if not folder.is_dir():
             self._log.warning("plugins_dir_missing", plugins_dir=str(folder))
-        parts.host.load()
-        parts.router.load(
-            entry
-            for plugin in {id(t.plugin): t.plugin for t in parts.host.targets}.values()
-            for entry in _entries(plugin)
-        )
+        host.load()
 
-    def _server(self, parts: _Parts, access: Access) -> Server:
+    async def _follow(self, parts: Parts) -> None:
+        """Load what changes in the plugins' folders, and in what the configuration says of them."""
+        while True:
+            try:
+                await self._follow_once(parts)
+                self._lost = ""
+            except Exception as error:  # noqa: BLE001 - one change that goes wrong must not be the last that is followed
+                self._lost = f"changes of plugins were not followed: {error}"
+                self._log.exception("follow_failed")
+                await asyncio.sleep(_FOLLOW_AGAIN)
+
+    async def _follow_once(self, parts: Parts) -> None:
+        touched = await self._change(parts.watcher)
+        if self._config.path is not None and (touched is None or self._config.path in touched):
+            await self._reconfigure(parts.host)
+        await parts.host.look(touched)
+
+    async def _change(self, watcher: Watcher) -> frozenset[Path] | None:
+        """Wait for a change, or for a signal to look at everything."""
+        change, anew = asyncio.ensure_future(watcher.wait()), asyncio.ensure_future(self._anew.wait())
+        try:
+            await asyncio.wait((change, anew), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            anew.cancel()
+            if not change.done():
+                change.cancel()
+        self._anew.clear()
+        return change.result() if change.done() and not change.cancelled() else None
+
+    async def _reconfigure(self, host: Host) -> None:
+        """Let plugins have their sections of the file as it is now; an invalid file changes nothing."""
+        try:
+            config = await asyncio.to_thread(load_config, self._config.path, self._environ)
+        except ConfigError as error:
+            problems = [str(problem) for problem in error.problems]
+            if problems != self._refused:
+                self._refused = problems
+                self._log.error("config_refused", problems=problems)
+            return
+        self._refused = []
+        await host.reconfigure(config.plugins, config.source)
+
+    def _server(self, parts: Parts, access: Access) -> Server:
         shelf = Shelf(parts.pipeline.live, parts.journal, current=parts.pipeline.current)
         body_bytes = self._config.limits.body_bytes
         submit = Submit(parts.pipeline, parts.bus, access=access, body_bytes=body_bytes)
         messages = Messages(parts.pipeline, shelf, bus=parts.bus, access=access, body_bytes=body_bytes)
         operations = Operations(
-            OperationsParts(parts.host, parts.router, parts.metrics),
+            OperationsParts(parts.router, parts.metrics),
             access=access,
             readiness=lambda: self._readiness(parts),
             body_bytes=body_bytes,
         )
-        return build_server(build_app([submit.route, *messages.routes, *operations.routes], self._log))
+        plugins = Plugins(parts.host, access=access)
+        routes = [submit.route, *messages.routes, *plugins.routes, *operations.routes]
+        return build_server(build_app(routes, self._log))
 
     def _access(self) -> tuple[Access, Path | None]:
         """Return who is let in, and the file of the key if one is needed."""
@@ -239,7 +189,7 @@ class App:
         self._log.info("admin_key_made" if new else "admin_key_used", file=str(file))
         return key_access(key), file
 
-    async def _readiness(self, parts: _Parts) -> Readiness:
+    async def _readiness(self, parts: Parts) -> Readiness:
         trouble = await parts.journal.trouble()
         blocking = [trouble] if trouble is not None else []
         if parts.pipeline.stopping:
@@ -249,6 +199,8 @@ class App:
         ]
         if not self._config.hermes.plugins_dir.is_dir():
             lacking.append("the plugins folder is missing")
+        lacking += [f"the configuration file is refused as it is now: {one}" for one in self._refused[:1]]
+        lacking += [self._lost] if self._lost else []
         lacking += [away for store in parts.stores if (away := await store.trouble()) is not None]
         status = "unavailable" if blocking else "degraded" if lacking else "ok"
         return Readiness(status, blocking + lacking)
@@ -268,18 +220,6 @@ def _settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def _check_keywords(plugin: Plugin) -> None:
-    Lexicon(_entries(plugin))
-
-
-def _entries(plugin: Plugin) -> list[IntentEntry]:
-    name = plugin.manifest.name
-    return [
-        IntentEntry(one.name, name, one.keywords, priority=one.priority, writes=one.writes)
-        for one in plugin.manifest.intents
-    ]
 
 
 def _url(host: str, port: int) -> str:

@@ -38,11 +38,18 @@ def find(family: str, kind: str) -> Callable[..., Any]:
 
 def known(family: str) -> tuple[str, ...]:
     """Return the names of all kinds, built in and from outside, sorted; none of them is imported."""
-    return tuple(sorted(_built_in(family) | _outside(family).keys()))
+    return tuple(sorted({*built_in(family), *_outside(family)}))
+
+
+def built_in(family: str) -> tuple[str, ...]:
+    """Return the names of the kinds that are shipped, sorted; none of them is imported."""
+    package = importlib.import_module(f"hermes.{family}")
+    names = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return tuple(sorted(name for name in names if name != "base" and not name.startswith("_")))
 
 
 def _load(family: str, kind: str) -> Any:
-    if kind in _built_in(family):
+    if kind in built_in(family):
         return importlib.import_module(f"hermes.{family}.{kind}").adapter
     outside = _outside(family)
     if kind in outside:
@@ -51,12 +58,6 @@ def _load(family: str, kind: str) -> Any:
     nearest = difflib.get_close_matches(kind, names, n=1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise ConfigError(f"there is no {family} {kind!r}; known: {', '.join(names) or 'none'}{hint}")
-
-
-def _built_in(family: str) -> set[str]:
-    package = importlib.import_module(f"hermes.{family}")
-    names = (module.name for module in pkgutil.iter_modules(package.__path__))
-    return {name for name in names if name != "base" and not name.startswith("_")}
 
 
 def _outside(family: str) -> dict[str, EntryPoint]:

@@ -29,7 +29,9 @@ class StartDaemon(Protocol):
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """The daemon that tests share, with the sample plugins and those of tests/support: leave it as you found it."""
-    running = start(furnish(tmp_path_factory.mktemp("daemon"), plugins=PLUGINS.values()))
+    # What fails on purpose in one test must not open the circuit breaker of another.
+    config = {"circuit_breaker": {"failure_threshold": 1000}}
+    running = start(furnish(tmp_path_factory.mktemp("daemon"), config, PLUGINS.values()))
     yield running
     running.stop()
 

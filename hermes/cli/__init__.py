@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from typing import Any
@@ -10,30 +9,22 @@ from typing import Any
 import click
 
 from hermes import __version__
+from hermes.cli.lazy import LazyGroup
 from hermes.cli.text import printable
 from hermes.errors import HermesError
 
 _COMMANDS = {
-    "check": "hermes.cli.check",
-    "messages": "hermes.cli.messages",
-    "plugins": "hermes.cli.plugins",
-    "route": "hermes.cli.route",
-    "run": "hermes.cli.run",
-    "send": "hermes.cli.send",
+    "check": "hermes.cli.check:command",
+    "messages": "hermes.cli.messages:command",
+    "plugins": "hermes.cli.plugins:command",
+    "route": "hermes.cli.route:command",
+    "run": "hermes.cli.run:command",
+    "send": "hermes.cli.send:command",
 }
 
 
-class _LazyGroup(click.Group):
-    """Imports a command's module when the command is asked for: `hermes --version` has to be quick."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name]).command
-        return command
+class _Commands(LazyGroup):
+    """Prints what went wrong as one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -42,7 +33,7 @@ class _LazyGroup(click.Group):
             raise click.ClickException(printable(str(error))) from error
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, places=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hermes")
 def root() -> None:
     """Hermes carries a sentence to the plugin it is for, and the answer back."""

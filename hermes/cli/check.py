@@ -12,9 +12,9 @@ import click
 from hermes.cli.inspection import KEPT, Findings, inspect
 from hermes.cli.mending import mend
 from hermes.cli.options import config_option, json_option
+from hermes.cli.problems import problem_line, problem_objects, shown
 from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
-from hermes.errors import ConfigError
 from hermes.journal._repair import Repair
 
 
@@ -41,9 +41,9 @@ def command(config: Path | None, *, repair: bool, as_json: bool) -> None:
 
 def _print(findings: Findings, repairs: Sequence[Repair], *, good: bool) -> None:
     for problem in findings.problems + findings.damage:
-        print_text(_line(problem))
+        print_text(problem_line(problem))
     for warning in findings.warnings:
-        print_text(_line(warning, "warning: "))
+        print_text(problem_line(warning, "warning: "))
     for repair in repairs:
         for line in _repair_lines(repair):
             print_text(one_line(f"{_shown(repair.file)}: {line}"))
@@ -70,20 +70,14 @@ def _summary(findings: Findings) -> str:
     return one_line(f"{config}; {plugins}; {journal}")
 
 
-def _line(problem: ConfigError, level: str = "") -> str:
-    where = ":".join(str(part) for part in (_shown(problem.file), problem.line) if part is not None)
-    parts = (where, problem.key, level + problem.detail)
-    return one_line(": ".join(part for part in parts if part))
-
-
 def _document(findings: Findings, repairs: Sequence[Repair], *, good: bool) -> dict[str, Any]:
     return {
         "ok": good,
         "config": _shown(findings.config),
         "plugins": findings.plugins,
         **{name: _shown(findings.kept.get(name)) for name in KEPT},
-        "problems": _listed(findings.problems + findings.damage),
-        "warnings": _listed(findings.warnings),
+        "problems": problem_objects(findings.problems + findings.damage),
+        "warnings": problem_objects(findings.warnings),
         "repairs": [
             {
                 "file": _shown(one.file),
@@ -97,15 +91,5 @@ def _document(findings: Findings, repairs: Sequence[Repair], *, good: bool) -> d
     }
 
 
-def _listed(problems: Sequence[ConfigError]) -> list[dict[str, Any]]:
-    return [
-        {"file": _shown(one.file), "line": one.line, "key": one.key, "detail": one.detail} for one in problems
-    ]
-
-
 def _shown(file: Path | str | None) -> str | None:
-    """Return a file as its reader would name it: from the current folder if it lies below that."""
-    if file is None:
-        return None
-    path, here = Path(file), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    return None if file is None else shown(file)

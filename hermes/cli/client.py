@@ -68,10 +68,14 @@ class _Address:
 class Client:
     """Calls one daemon."""
 
-    def __init__(self, url: str, key: str | None = None) -> None:
-        """Call the daemon at `url`, showing `key` if there is one; raises InvalidAddress."""
+    def __init__(self, url: str, key: str | None = None, *, origin: str = "") -> None:
+        """Call the daemon at `url`, showing `key` if there is one; raises InvalidAddress.
+
+        `origin` says in words where an address comes from that nobody gave, for the error that nobody answers there.
+        """
         self._address = _parse(url)
         self._url = url
+        self._origin = origin
         self._headers = {"Connection": "close"} | _authorization(key)
 
     def get(self, path: str, **query: str | int | None) -> dict[str, Any]:
@@ -81,9 +85,14 @@ class Client:
         with self._exchange("GET", target) as answer:
             return answer.json()
 
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a JSON object and return the one that comes back; raises Unreachable, Declined, NotHermes."""
-        with self._exchange("POST", path, body=body) as answer:
+    def post(
+        self, path: str, body: Mapping[str, Any] | None = None, *, within: float = _ANSWER
+    ) -> dict[str, Any]:
+        """Send a JSON object, or nothing, and return the one that comes back; raises Unreachable, Declined, NotHermes.
+
+        `within` is how many seconds may pass without a byte of the answer.
+        """
+        with self._exchange("POST", path, body=body, within=within) as answer:
             return answer.json()
 
     @contextlib.contextmanager
@@ -112,6 +121,7 @@ class Client:
         *,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        within: float = _ANSWER,
     ) -> Iterator[_Answer]:
         connection = self._connection()
         content = None if body is None else json.dumps(body).encode()
@@ -122,7 +132,7 @@ class Client:
             connection.close()
             raise Unreachable(self._unreachable(error), sent=False) from error
         try:
-            connection.sock.settimeout(_ANSWER)
+            connection.sock.settimeout(within)
             with _losing(self._url):
                 connection.request(
                     method,
@@ -146,10 +156,11 @@ class Client:
         return http.client.HTTPSConnection(host, port, timeout=_CONNECT, context=ssl.create_default_context())
 
     def _unreachable(self, error: Exception) -> str:
-        sentence = f"cannot reach {self._url}: {_reason(error)}"
+        origin = f" ({self._origin})" if self._origin else ""
+        sentence = f"cannot reach {self._url}{origin}: {_reason(error)}"
         if isinstance(error, ConnectionRefusedError):
             sentence += "; is the daemon running? start it with: hermes run"
-        return sentence
+        return f"{sentence}; another address is given with --url or in HERMES_URL"
 
 
 class _Answer:
@@ -223,7 +234,9 @@ class _Answer:
             return other
         detail = str(problem.get("detail") or problem.get("title") or reason)
         if problem["code"] == "unauthorized":
-            detail += "; give the key with --key or in HERMES_KEY"
+            detail += (
+                "; give it with --key or in HERMES_KEY; the daemon keeps it in admin.key of its state_dir"
+            )
         return Declined(problem["code"], detail)
 
     def _media_type(self) -> str:

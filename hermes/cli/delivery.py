@@ -72,7 +72,7 @@ class Delivery:
                 # A stream has nothing to tell before somebody decides.
                 asked = not self._undecided and self._listen()
                 record = self._record()
-                if asked and record["status"] != _UNDECIDED:
+                if asked and not is_undecided(record):
                     continue  # decided before we came: the rest of the story is still to be heard
                 if record["status"] in _ENDED or self._left() <= 0 or not self._go_on(record):
                     return record
@@ -85,7 +85,7 @@ class Delivery:
 
     def _go_on(self, record: dict[str, Any]) -> bool:
         """Say whether to wait for the end of a message that is under way."""
-        self._undecided = record["status"] == _UNDECIDED
+        self._undecided = is_undecided(record)
         if not self._undecided:
             return True
         try:
@@ -128,6 +128,11 @@ class Delivery:
     def _left(self) -> float:
         """Return the seconds until the deadline."""
         return math.inf if self._deadline is None else self._deadline - time.monotonic()
+
+
+def is_undecided(record: dict[str, Any]) -> bool:
+    """Say whether a call still waits for a yes or no. One that was approved keeps its status until a worker is free."""
+    return record.get("status") == _UNDECIDED and (record.get("confirmation") or {}).get("approved") is None
 
 
 def event_of(frame: Frame) -> dict[str, Any]:

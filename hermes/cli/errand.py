@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from hermes.cli.client import Client, Unreachable
-from hermes.cli.delivery import Delivery
+from hermes.cli.delivery import Delivery, is_undecided
 from hermes.cli.markdown import print_markdown
 from hermes.cli.progress import LiveProgress
 from hermes.cli.question import Question, description, on_terminal, waiting
@@ -88,7 +88,7 @@ def _print_result(record: dict[str, Any]) -> None:
     elif record["decision"]["outcome"] == "clarify" and record["status"] == "failed":
         for option in (envelope["data"] or {}).get("options", []):
             print_text(f"/{one_line(option['intent'])}  {one_line(option['label'])}")
-    elif record["status"] == "awaiting_confirmation" and not on_terminal():
+    elif is_undecided(record) and not on_terminal():
         print_text(description(record), stderr=True)
 
 
@@ -97,9 +97,12 @@ def _failure(record: dict[str, Any]) -> str:
     error = (record["envelope"] or {}).get("error")
     if error is not None:
         return one_line(f"{error['code']}: {error['message']}")
-    if record["status"] == "awaiting_confirmation":
+    if is_undecided(record):
         return f"{record['status']}: {waiting(record)}"
-    return f"{record['status']}: not ended yet, it goes on: {look(record['request_id'])}"
+    goes_on = f"not ended yet, it goes on: {look(record['request_id'])}"
+    if record["status"] == "awaiting_confirmation":
+        return f"{waiting(record)}; {goes_on}"
+    return f"{record['status']}: {goes_on}"
 
 
 def look(request_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -11,10 +12,9 @@ from typing import Any, NoReturn
 
 import click
 
+from hermes.cli.address import Address, configured_address
 from hermes.cli.client import Client, InvalidAddress
 from hermes.messages import is_id
-
-DEFAULT_URL = "http://127.0.0.1:8080"
 
 Command = Callable[..., None]
 
@@ -25,16 +25,16 @@ def calls_daemon(command: Command) -> Command:
     @click.option(
         "--url",
         envvar="HERMES_URL",
-        default=DEFAULT_URL,
-        show_default=True,
         show_envvar=True,
-        help="Where the daemon listens.",
+        help="Where the daemon listens; by hermes.bind of ./hermes.yaml if not given, else port 8080 here.",
     )
     @click.option("--key", envvar="HERMES_KEY", show_envvar=True, help="The key, if the daemon wants one.")
     @wraps(command)
-    def called(url: str, key: str | None, **options: Any) -> None:
+    def called(url: str | None, key: str | None, **options: Any) -> None:
+        # An empty variable is one that is not set.
+        place = Address(url, "") if url else configured_address(os.environ)
         try:
-            client = Client(url, key)
+            client = Client(place.url, key, origin=place.origin)
         except InvalidAddress as error:
             raise click.UsageError(error.detail) from None
         command(client, **options)

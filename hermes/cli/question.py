@@ -15,6 +15,7 @@ from typing import Any, Literal
 import click
 
 from hermes.cli.client import Client, Declined, Unreachable
+from hermes.cli.delivery import is_undecided
 from hermes.cli.terminal import local_time, print_text
 from hermes.cli.text import json_text, one_line
 from hermes.dispatch.sentences import Locale, locale_of
@@ -38,6 +39,8 @@ _WORDS: dict[Locale, dict[str, str]] = {
         "until": "有效期至：{time}",
         "ask": "执行吗？[y/N] ",
         "approved": "已同意 {intent}。",
+        "queued": "已同意 {intent}，正在等待空闲的工作进程",
+        "stopping": "已拒绝 {intent}，即将结束",
         "declined": "已拒绝 {intent}，不会执行。",
         "moot": "已由别人决定，或已过期。",
         "waits": "{intent} 正在等待确认，用 hermes messages confirm {id} 同意，加 --decline 拒绝；发送时加 --yes 可事先同意",
@@ -50,6 +53,8 @@ _WORDS: dict[Locale, dict[str, str]] = {
         "until": "Valid until: {time}",
         "ask": "Run it? [y/N] ",
         "approved": "{intent} was approved.",
+        "queued": "{intent} was approved and waits for a free worker",
+        "stopping": "{intent} was declined and is about to end",
         "declined": "{intent} was declined and will not run.",
         "moot": "Somebody else has decided, or it has expired.",
         "waits": "{intent} waits for a confirmation: hermes messages confirm {id}, or --decline; send and retry take --yes to agree beforehand",
@@ -63,8 +68,10 @@ def on_terminal() -> bool:
 
 
 def waiting(record: dict[str, Any]) -> str:
-    """Return in one line that a call waits for its confirmation, and how it can be decided."""
-    return _say(record, "waits")
+    """Return in one line what a call waits for: its confirmation, and how it can be decided; or, approved, a worker."""
+    if is_undecided(record):
+        return _say(record, "waits")
+    return _say(record, "queued" if record["confirmation"]["approved"] else "stopping")
 
 
 def decided(record: dict[str, Any]) -> str:
@@ -156,7 +163,7 @@ class Question:
             now = self._client.get(f"/v1/messages/{record['request_id']}")
         except Unreachable:
             return False
-        return bool(now.get("status") != record["status"])
+        return not is_undecided(now)
 
     def _hand_in(self, record: dict[str, Any], *, approve: bool) -> None:
         try:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from hermes.cli.client import Client
-from hermes.cli.delivery import event_of
+from hermes.cli.delivery import event_of, is_undecided
 from hermes.cli.markdown import print_markdown
 from hermes.cli.question import description, waiting
 from hermes.cli.terminal import local_time, print_facts, print_table, print_text
@@ -53,8 +53,10 @@ def print_record(record: dict[str, Any]) -> None:
         "error": f"{error['code']}: {error['message']}" if error else None,
     }
     print_facts(facts)
-    if record["status"] == "awaiting_confirmation":
+    if is_undecided(record):
         print_text(f"\n{description(record)}\n{waiting(record)}")
+    elif record["status"] == "awaiting_confirmation":
+        print_text(f"\n{waiting(record)}")
     elif record["digest"] and not error:
         print_text("")
         print_markdown(record["digest"])

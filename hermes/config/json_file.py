@@ -21,7 +21,8 @@ def read_json(path: Path) -> Document:
         data = json.loads(text, parse_constant=_refuse_constant)
         lines, again = _lines(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"is not valid JSON: {error.msg}", file=str(path), line=error.lineno) from None
+        reason = error.msg + _remedy(text, error.pos)
+        raise ConfigError(f"is not valid JSON: {reason}", file=str(path), line=error.lineno) from None
     except ConfigError as error:
         raise ConfigError(error.detail, file=str(path)) from None
     except RecursionError:
@@ -40,6 +41,18 @@ def read_json(path: Path) -> Document:
         for where, line in again.items()
     )
     return Document(str(path), data, lines, tuple(twice))
+
+
+def _remedy(text: str, position: int) -> str:
+    """Return what to do about a slip that people make; nothing is known about others."""
+    here, before = text[position : position + 1], text[:position].rstrip()[-1:]
+    if not text.strip():
+        return "; the file is empty"
+    if before == "," and here in {"}", "]"}:
+        return f"; remove the comma before the {here}"
+    if here == "'":
+        return "; write texts in double quotes"
+    return "; remove the comments, JSON has none" if here in {"/", "#"} else ""
 
 
 def _refuse_constant(name: str) -> NoReturn:

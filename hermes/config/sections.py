@@ -74,6 +74,10 @@ def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _off(value: Any) -> Any:
+    return "off" if value is False else value  # to YAML the plain word is a boolean
+
+
 def _empty_mapping(value: Any) -> Any:
     return {} if value is None else value
 
@@ -162,6 +166,18 @@ class CircuitBreakerSection(Section):
     cooldown_seconds: Positive = 30.0
 
 
+class ReloadSection(Section):
+    """`reload:` how changes of plugins are noticed: by events of the file system, by `polling`, or not at all (`off`).
+
+    `auto` is events where the file system gives any. A change is acted on once nothing has been written for
+    `debounce` seconds; every `sweep` seconds all is looked at anyway.
+    """
+
+    watch: Annotated[Literal["auto", "polling", "off"], BeforeValidator(_off)] = "auto"
+    debounce: Annotated[Positive, Field(le=10)] = 0.2
+    sweep: Positive = 30.0
+
+
 class AuthSection(Section):
     """`auth:` None leaves the rule of the bind address; `none` lets everyone in."""
 
@@ -172,18 +188,21 @@ class AuthSection(Section):
 
 class LimitsSection(Section):
     """`limits:` sizes in bytes, waits in seconds. `pending` and `pending_bytes` bound what was accepted and has
-    not ended; `frame_bytes` is one line of the plugin wire and follows `result_bytes` unless it is given.
+    not ended, `plugin_queue` what waits for one plugin; `hops` is how deep plugins may send for one another.
+    `frame_bytes` is one line of the plugin wire and follows `result_bytes` unless it is given; `spare_workers` are
+    Python processes in reserve.
     """
-
-    later = frozenset({"hops"})
 
     result_bytes: Count = 16 * _MIB
     inline_bytes: Count = 64 * 1024
     body_bytes: Count = _MIB
     queue_wait: Positive = 3600.0
     shutdown_grace: Annotated[Number, Field(ge=0)] = 10.0
+    spare_workers: Annotated[int, BeforeValidator(_number_from_text), Field(ge=0, le=16)] = 1
+    plugin_queue: Count = 1000
     pending: Count = 10_000
     pending_bytes: Count = 256 * _MIB
+    hops: Count = 8
     frame_bytes: Count = Field(default_factory=lambda limits: limits["result_bytes"] + _FRAME_MARGIN)
 
     @model_validator(mode="after")
@@ -203,6 +222,7 @@ class Config(Section):
     sessions: SessionsSection = SessionsSection()
     router: RouterSection = RouterSection()
     circuit_breaker: CircuitBreakerSection = CircuitBreakerSection()
+    reload: ReloadSection = ReloadSection()
     plugins: Annotated[dict[str, _Options], BeforeValidator(_empty_mapping)] = Field(default_factory=dict)
     auth: AuthSection = AuthSection()
     limits: LimitsSection = LimitsSection()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -104,10 +104,20 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], *, document: Document
 def _unknown(section: type[BaseModel], key: str) -> str:
     if issubclass(section, Section) and key in section.later:
         return f"{NOT_AVAILABLE}; remove it"
-    allowed = sorted(field.alias or name for name, field in section.model_fields.items())
-    near = difflib.get_close_matches(key, allowed, n=1)
+    return unknown_key(key, keys_of(section))
+
+
+def keys_of(section: type[BaseModel]) -> set[str]:
+    """Return the keys that a section may have."""
+    return {field.alias or name for name, field in section.model_fields.items()}
+
+
+def unknown_key(key: str, allowed: Iterable[str]) -> str:
+    """Return what is said of a key that is none of those `allowed`."""
+    names = sorted(allowed)
+    near = difflib.get_close_matches(key, names, n=1)
     hint = f"; did you mean {near[0]}?" if near else ";"
-    return f"is not a known key{hint} allowed here: {', '.join(allowed)}"
+    return f"is not a known key{hint} allowed here: {', '.join(names)}"
 
 
 def _shown(value: Any) -> str:

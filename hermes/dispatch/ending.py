@@ -51,6 +51,8 @@ class Ending:
         await make_safe(self._journal.finish, entry, log=self._log)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
+        if envelope.error is not None:
+            live.story.set_code(envelope.error.code)
         raw = None if written.apart is None else record.links["raw"]
         live.story.tell(event, number=number, **end_fields(written.shown, record.digest, raw=raw))
         live.release()

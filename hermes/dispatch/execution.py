@@ -12,9 +12,11 @@ from hermes.dispatch.confirmations import Confirmations
 from hermes.dispatch.live import Live
 from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed, from_answer, from_failure
+from hermes.dispatch.requests import Requests
+from hermes.dispatch.sends import Sends, SentCall
 from hermes.dispatch.sentences import say
 from hermes.host.calls import Call
-from hermes.host.failures import CallEnded, Crashed
+from hermes.host.failures import CallEnded, Crashed, Superseded, TimedOut, Unavailable
 from hermes.host.host import Host, Target
 from hermes.messages import Candidate, Decision, PluginRef, ResultEnvelope
 from hermes.observe.metrics import Metrics
@@ -30,32 +32,49 @@ class Parts:
     host: Host
     confirmations: Confirmations
     once: Once
+    sends: Sends
     rivals: Callable[[Decision], Sequence[Candidate]]
     claim: Callable[[Live], Awaitable[None]]
 
 
 class Execution:
-    """Decides and runs."""
+    """Decides and runs; a message that is more than `hops` messages below one from outside is refused."""
 
-    def __init__(self, parts: Parts, *, result_bytes: int, metrics: Metrics) -> None:
+    def __init__(self, parts: Parts, *, result_bytes: int, hops: int, metrics: Metrics) -> None:
         self._host = parts.host
         self._rivals = parts.rivals
         self._confirmations = parts.confirmations
         self._once = parts.once
+        self._sends = parts.sends
         self._claim = parts.claim
         self._result_bytes = result_bytes
+        self._hops = hops
         self._ran = metrics.stage_seconds.labels("tool")
         self._last_call = 0
 
     async def settle(self, live: Live) -> ResultEnvelope:
         """Return what the message came to."""
+        while True:
+            try:
+                return await self._settle(live)
+            except Superseded:  # another version serves by now, or none: its parameters may be others
+                continue
+
+    async def _settle(self, live: Live) -> ResultEnvelope:
         decision = live.record.decision
         if decision.outcome == "no_match":
             return _no_match(live)
         if decision.outcome == "clarify":
             return self._question(live)
+        if live.hops > self._hops:
+            return failed("loop_detected", say("loop_detected", live.locale, hops=self._hops))
         target = self._target(live)
         while isinstance(target, Target) and not self._confirmations.given(live, target):
+            if live.parent is not None:
+                intent = target.service.intent.name
+                return failed(
+                    "confirmation_required", say("confirmation_required", live.locale, intent=intent)
+                )
             refusal = await self._confirmations.consent(live, target)
             target = refusal or self._target(live)  # which may be another by now
         return target if isinstance(target, ResultEnvelope) else await self._attempts(live, target)
@@ -102,36 +121,63 @@ class Execution:
         return None
 
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
-        repeatable = target.service.repeatable
         if live.record.attempts >= _ATTEMPTS:  # each of them ended with the daemon
+            _warn_of_effects(live, target)
             return failed("plugin_crashed", say("attempts_used", live.locale, count=_ATTEMPTS))
-        while True:
+        envelope = None
+        while envelope is None:
             attempt = _Attempt(live, target, self._claim)
-            live.calling = True
-            try:
-                answer = await self._host.run(target, self._call(attempt))
-            except Crashed as failure:
-                if repeatable and live.record.attempts < _ATTEMPTS:
-                    continue
-                return self._failure(failure, attempt)
-            except CallEnded as failure:
-                return self._failure(failure, attempt)
-            except asyncio.CancelledError:
-                if not live.cancelled:
-                    raise
-                return _cancelled(attempt)
-            else:
-                return from_answer(answer, attempt.elapsed_ms(), locale=live.locale)
-            finally:
-                live.calling = False
-                self._measure(attempt)
+            envelope = _cancelled(attempt) if live.cancelled else await self._attempt(attempt)
+        return envelope
+
+    async def _attempt(self, attempt: _Attempt) -> ResultEnvelope | None:
+        """Return what one try came to, None if it is to be followed by another."""
+        live = attempt.live
+        live.calling = True
+        try:
+            answer = await self._run(attempt)
+        except Superseded:
+            raise
+        except CallEnded as failure:
+            again = isinstance(failure, Crashed) and attempt.target.service.repeatable
+            if again and live.record.attempts < _ATTEMPTS and live.seconds_left > 0:
+                return None
+            return self._failure(failure, attempt)
+        except TimeoutError:
+            return self._out_of_time(attempt)
+        except asyncio.CancelledError:
+            if not live.cancelled:
+                raise
+            return _cancelled(attempt)
+        else:
+            return from_answer(answer, attempt.elapsed_ms(), locale=live.locale)
+        finally:
+            live.calling = False
+            self._measure(attempt)
+
+    async def _run(self, attempt: _Attempt) -> Any:
+        """Return the handler's answer; raises TimeoutError if the deadline of the message comes before that."""
+        live = attempt.live
+        if live.deadline is None:
+            return await self._host.run(attempt.target, self._call(attempt))
+        if live.seconds_left <= 0:
+            raise TimeoutError
+        try:
+            async with asyncio.timeout_at(live.deadline) as live.limit:
+                return await self._host.run(attempt.target, self._call(attempt))
+        finally:
+            live.limit = None
 
     def _call(self, attempt: _Attempt) -> Call:
         self._last_call += 1
+        name = f"c{self._last_call}"
         live, record = attempt.live, attempt.live.record
-        scope = self._once.scope(live, plugin=attempt.target.plugin.manifest.name, call=f"c{self._last_call}")
-        return Call(
-            id=f"c{self._last_call}",
+        requests = Requests(
+            self._once.scope(live, plugin=attempt.target.plugin.manifest.name, call=name),
+            self._sends.scope(live, attempt.deadline),
+        )
+        return SentCall(
+            id=name,
             message=record.message,
             context={
                 "session": {},
@@ -142,11 +188,22 @@ class Execution:
             timeout=attempt.target.timeout,
             on_started=attempt.start,
             on_progress=live.story.progress,
-            on_request=scope.answer,
-            on_left=scope.leave,
+            on_request=requests.answer,
+            on_left=requests.leave,
+            seconds_left=lambda: live.seconds_left,
         )
 
+    def _out_of_time(self, attempt: _Attempt) -> ResultEnvelope:
+        """Return the envelope of what had less time than its plugin takes, since it was sent by a call."""
+        locale = attempt.live.locale
+        if attempt.started_at is None:
+            return self._failure(Unavailable(say("no_worker_in_time", locale)), attempt)
+        attempt.live.warn(say("time_of_sender", locale))
+        return self._failure(TimedOut(float(f"{attempt.elapsed_ms() / 1000:.2g}")), attempt)
+
     def _failure(self, failure: CallEnded, attempt: _Attempt) -> ResultEnvelope:
+        if attempt.started_at is None:
+            _warn_of_effects(attempt.live, attempt.target)
         return from_failure(
             failure,
             attempt.elapsed_ms(),
@@ -163,12 +220,13 @@ class Execution:
 
 @dataclass(slots=True)
 class _Attempt:
-    """One try at running a message; `started_at` is of the performance counter, in seconds."""
+    """One try at running a message; `started_at` is of the performance counter, in seconds, `ends_at` of the event loop's."""
 
     live: Live
     target: Target
     claim: Callable[[Live], Awaitable[None]]
     started_at: float | None = None
+    ends_at: float = 0.0
 
     async def start(self) -> None:
         """Tell that the tool starts, once the journal knows it: after a kill, what may have run can be told apart."""
@@ -184,6 +242,11 @@ class _Attempt:
             "TOOL_STARTED", attempt=record.attempts, intent=record.message.intent, plugin=plugin.manifest.name
         )
         self.started_at = time.perf_counter()
+        self.ends_at = asyncio.get_running_loop().time() + self.target.timeout
+
+    def deadline(self) -> float:
+        """Return when the time of the call is over, on the clock of the event loop."""
+        return self.ends_at if self.live.deadline is None else min(self.ends_at, self.live.deadline)
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the start, 0 if there was none."""
@@ -216,7 +279,11 @@ def _ask(
 
 
 def _cancelled(attempt: _Attempt) -> ResultEnvelope:
-    locale = attempt.live.locale
-    may_have_run = attempt.target.service.intent.writes and attempt.started_at is not None
-    warning = say("may_have_taken_effect", locale) if may_have_run else None
-    return failed("cancelled", say("cancelled", locale), warning=warning, elapsed_ms=attempt.elapsed_ms())
+    _warn_of_effects(attempt.live, attempt.target)
+    return failed("cancelled", say("cancelled", attempt.live.locale), elapsed_ms=attempt.elapsed_ms())
+
+
+def _warn_of_effects(live: Live, target: Target) -> None:
+    """Say of a write that ends without an answer that it may have been done: by its last run or one before that crashed."""
+    if live.record.attempts and target.service.intent.writes:
+        live.warn(say("may_have_taken_effect", live.locale))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from hermes.bus import Bus
+from hermes.dispatch.lineage import inherit
 from hermes.dispatch.live import Live
 from hermes.dispatch.retries import Retried
 from hermes.dispatch.sentences import locale_of, say
@@ -32,8 +33,8 @@ class Intake:
         self, submission: Submission, principal: Principal, *, entry_id: int, retried: Retried | None = None
     ) -> Live:
         """Return the message that a submission makes; with `retried` it is that one once more."""
-        session_id = submission.session_id
-        if retried is None:
+        session_id, sent = submission.session_id, submission.sent
+        if retried is None or retried.record is None:
             decision, payload = self._decide(submission)
         else:
             decision, payload = self._decide_again(retried.record)
@@ -50,18 +51,22 @@ class Intake:
             message=message,
             principal=principal,
             decision=decision,
+            parent=None if sent is None else sent.parent.record.message.request_id,
             retry_of=submission.retry_of,
             metadata=submission.metadata,
             received_at=submission.received_at,
         )
         origin = None if retried is None else retried.origin
-        return self.reopen(record, entry_id=entry_id, fingerprint=submission.fingerprint, origin=origin)
+        live = self.reopen(record, entry_id=entry_id, fingerprint=submission.fingerprint, origin=origin)
+        if sent is not None:
+            live.deadline = sent.deadline  # to the instant: the record has it on another clock
+        return live
 
     def reopen(self, record: Record, *, entry_id: int, fingerprint: bytes | None, origin: str | None) -> Live:
         """Return the message of a record that exists already."""
         payload = record.message.payload
         text = payload.get("text")
-        return Live(
+        live = Live(
             id=entry_id,
             fingerprint=fingerprint,
             record=record,
@@ -69,6 +74,9 @@ class Intake:
             story=Story(record.message, record.principal.owner, bus=self._bus, lines=self._lines),
             origin=origin,
         )
+        if record.parent is not None:
+            inherit(live)
+        return live
 
     def acknowledge(self, live: Live) -> str:
         """Return the first sentence for who sent a message: the manifest's, if its parameters are there."""

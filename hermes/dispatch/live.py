@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,7 +25,10 @@ class Live:
     journal has it; `keeping`, made by who waits for that, is set when it has it or has refused it. `claimed` says that
     the journal counts the next attempt already. `parked` is there while it waits for a person's decision, and is given
     it. `calling` is true while a plugin has it, `ending` once its envelope is known. `warnings` are for its envelope.
-    `written` is its record as JSON once its end is safe.
+    `written` is its record as JSON once its end is safe. `recovered` says that an earlier process left it.
+
+    `hops` counts the messages above it, each of which has sent the next. What a plugin sent has a `deadline`, on the
+    clock of the event loop, and `limit` is what holds it to that while a plugin has it.
     """
 
     id: int
@@ -43,6 +48,10 @@ class Live:
     calling: bool = False
     cancelled: bool = False
     ending: bool = False
+    recovered: bool = False
+    hops: int = 0
+    deadline: float | None = None
+    limit: asyncio.Timeout | None = None
 
     @cached_property
     def fixed(self) -> bytes:
@@ -69,6 +78,11 @@ class Live:
     def key(self) -> MessageKey:
         """Owner and request_id."""
         return self.record.principal.owner, self.record.message.request_id
+
+    @property
+    def parent(self) -> MessageKey | None:
+        """Owner and request_id of the message that sent it, None if it came from outside."""
+        return None if self.record.parent is None else (self.owner, self.record.parent)
 
     @property
     def owner(self) -> str:
@@ -127,6 +141,19 @@ class Live:
         """When its chain of retries began, in Unix seconds."""
         return self.record.received_at if self.origin is None else float(self.origin.rpartition("@")[2])
 
+    @property
+    def seconds_left(self) -> float:
+        """How much time it has until its deadline; without one there is no end of it."""
+        return math.inf if self.deadline is None else self.deadline - asyncio.get_running_loop().time()
+
+    def prolong(self, deadline: float) -> None:
+        """Give what a plugin sent more time: another run of the message that sent it waits for it."""
+        if self.deadline is None or deadline <= self.deadline:
+            return
+        self.deadline = deadline
+        if self.limit is not None and not self.limit.expired():
+            self.limit.reschedule(deadline)
+
     def warn(self, sentence: str) -> None:
         """Have a sentence in the warning of the envelope, once."""
         if sentence not in self.warnings:
@@ -173,6 +200,8 @@ class LiveTable:
     def __init__(self) -> None:
         self._messages: dict[MessageKey, Live] = {}
         self._retries: set[str | None] = set()
+        self._sent: dict[MessageKey, set[Live]] = {}
+        self._intents: Counter[str] = Counter()
         self.size = 0
         """Bytes of JSON that came with them."""
 
@@ -187,8 +216,13 @@ class LiveTable:
         replaced = self._messages.get(live.key)
         self.size += len(live.fixed) - (0 if replaced is None else len(replaced.fixed))
         self._messages[live.key] = live
+        self._intents[live.record.message.intent] += 1
+        if replaced is not None:
+            self._forget_intent(replaced)
         if live.origin is not None:
             self._retries.add(live.origin)
+        if live.parent is not None:
+            self._sent.setdefault(live.parent, set()).add(live)
 
     def remove(self, live: Live) -> None:
         """Let a message go, if it has not been replaced."""
@@ -196,10 +230,29 @@ class LiveTable:
             del self._messages[live.key]
             self.size -= len(live.fixed)
             self._retries.discard(live.origin)
+            self._forget_intent(live)
+        if live.parent is not None and live.parent in self._sent:
+            self._sent[live.parent].discard(live)
+            if not self._sent[live.parent]:
+                del self._sent[live.parent]
 
     def retries(self, origin: str) -> bool:
         """Say whether a retry of a message is under way."""
         return origin in self._retries
+
+    def count(self, intents: Iterable[str]) -> int:
+        """Return how many messages for these intents are under way."""
+        return sum(self._intents[intent] for intent in intents)
+
+    def _forget_intent(self, live: Live) -> None:
+        intent = live.record.message.intent
+        self._intents[intent] -= 1
+        if not self._intents[intent]:
+            del self._intents[intent]
+
+    def sent_by(self, live: Live) -> list[Live]:
+        """Return what a message has sent and is under way."""
+        return list(self._sent.get(live.key, ()))
 
     def get(self, key: MessageKey) -> Live | None:
         """Return a message by owner and request_id."""

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from hermes.dispatch.sentences import Locale, say
-from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge, TimedOut
+from hermes.host.failures import (
+    BreakerOpen,
+    CallEnded,
+    Crashed,
+    Disabled,
+    NoRoom,
+    Raised,
+    ResultTooLarge,
+    TimedOut,
+)
 from hermes.messages import ERROR_CODE_PATTERN, ErrorInfo, ResultEnvelope
 from hermes.sdk.wire import OUTCOME_UNKNOWN, STILL_RUNNING
 
 _MEMBERS = {"data", "error", "warning"}
+_SENT = {*_MEMBERS, "elapsed_ms"}  # what `send` gives, so that a handler can hand it on as it is
 _SENTENCE = 1000  # characters of an error's sentence
 _is_code = re.compile(ERROR_CODE_PATTERN).fullmatch
 
@@ -18,10 +29,10 @@ _is_code = re.compile(ERROR_CODE_PATTERN).fullmatch
 def from_answer(answer: Any, elapsed_ms: float, *, locale: Locale) -> ResultEnvelope:
     """Return the envelope of what a handler returned.
 
-    An object whose members are among data, error and warning, with data or error, is an envelope already; any other
-    JSON value is the data itself.
+    An object whose members are among data, error and warning, with data or error, is an envelope already, and so is the
+    whole one of a message that the handler has sent; any other JSON value is the data itself.
     """
-    if not isinstance(answer, dict) or not answer.keys() <= _MEMBERS or not answer.keys() & {"data", "error"}:
+    if not isinstance(answer, dict) or not _is_envelope(answer.keys()):
         return ResultEnvelope(data=answer, elapsed_ms=elapsed_ms)
     warning = answer.get("warning")
     return ResultEnvelope(
@@ -30,6 +41,10 @@ def from_answer(answer: Any, elapsed_ms: float, *, locale: Locale) -> ResultEnve
         elapsed_ms=elapsed_ms,
         warning=None if warning is None else str(warning),
     )
+
+
+def _is_envelope(members: AbstractSet[str]) -> bool:
+    return members == _SENT or (members <= _MEMBERS and not members.isdisjoint({"data", "error"}))
 
 
 def from_failure(
@@ -52,11 +67,22 @@ def from_failure(
         error = ErrorInfo("result_too_large", say("result_too_large", locale, limit=limit))
         writes = False
     else:
-        reason = say("plugin_unavailable", locale, reason=failure.reason)
-        error = ErrorInfo("plugin_unavailable", reason, retryable=True)
+        error = ErrorInfo("plugin_unavailable", _unavailable(failure, locale), retryable=True)
         writes = False
     warning = say("may_have_taken_effect", locale) if writes else None
     return ResultEnvelope(error=error, elapsed_ms=elapsed_ms, warning=warning)
+
+
+def _unavailable(failure: CallEnded, locale: Locale) -> str:
+    if isinstance(failure, Disabled):
+        return say("plugin_disabled", locale)
+    if isinstance(failure, NoRoom):
+        return say("no_room", locale, seconds=f"{failure.seconds:g}")
+    if not isinstance(failure, BreakerOpen):
+        return say("plugin_unavailable", locale, reason=failure.reason)
+    if not failure.retry_in:
+        return say("breaker_probing", locale, failures=failure.failures)
+    return say("breaker_open", locale, failures=failure.failures, seconds=failure.retry_in)
 
 
 def _raised(failure: Raised, locale: Locale) -> ErrorInfo:

@@ -22,6 +22,7 @@ from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed
 from hermes.dispatch.reception import Desk, Receipt, Reception
 from hermes.dispatch.records import read_events, read_record
+from hermes.dispatch.sends import Sends, given_up
 from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
 from hermes.errors import Conflict, RateLimited, Unavailable
@@ -40,13 +41,21 @@ _DECLINED_WITHIN = (
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """`pending` and `pending_bytes` bound the messages under way; `locale` is auto, zh or en."""
+    """`pending` and `pending_bytes` bound the messages under way, `plugin_queue` those that wait for one plugin; `locale`
+    is auto, zh or en.
+
+    `hops` is how many messages may be below one from outside, each sent by the plugin of the one before;
+    `payload_bytes` is how large their payloads may be.
+    """
 
     pending: int
     pending_bytes: int
     result_bytes: int
     inline_bytes: int
     locale: Literal["auto", "zh", "en"]
+    hops: int
+    payload_bytes: int
+    plugin_queue: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +86,11 @@ class Pipeline:
             rooms.router, rooms.host, bus=rooms.bus, lines=rooms.logs.events, locale=settings.locale
         )
         self._confirmations = Confirmations(rooms.journal, log=self._log)
+        sends = Sends(self._send, stop=self._give_up, payload_bytes=settings.payload_bytes)
         self._execution = Execution(
-            Parts(rooms.host, self._confirmations, rooms.once, rooms.router.rivals, self._claim),
+            Parts(rooms.host, self._confirmations, rooms.once, sends, rooms.router.rivals, self._claim),
             result_bytes=settings.result_bytes,
+            hops=settings.hops,
             metrics=rooms.metrics,
         )
         self._ending = Ending(
@@ -93,6 +104,7 @@ class Pipeline:
             Desk(rooms.journal, rooms.host, self.live, self._intake, self._execution, self._confirmations),
             pending=settings.pending,
             pending_bytes=settings.pending_bytes,
+            plugin_queue=settings.plugin_queue,
         )
         self.backlog = Backlog(rooms.journal, rooms.host, take_up=self._take_up, log=self._log)
         self._accept_seconds = rooms.metrics.stage_seconds.labels("accept")
@@ -114,8 +126,9 @@ class Pipeline:
         if receipt.replayed:
             return Receipt(await self.current(receipt.message), replayed=True)
         live = receipt.message
-        # What is kept while Hermes stops is for the next start.
-        if isinstance(live, Live) and not self.stopping:
+        # What is kept while Hermes stops is for the next start, unless somebody that runs waits for it.
+        stopping = self._reception.over if submission.sent is not None else self.stopping
+        if isinstance(live, Live) and not stopping:
             live.story.tell("TASK_RECEIVED")
             self._begin(live)
         self._accept_seconds.observe(time.perf_counter() - started)
@@ -156,6 +169,7 @@ class Pipeline:
             self._confirmations.cancel(live)
         else:
             live.task.cancel()
+            self._give_up_sent(live)
 
     async def confirm(self, message: Live | Entry, caller: Caller, *, approve: bool) -> None:
         """Decide a call that waits for it; returns once that is safe, and of a declined one its end too.
@@ -181,18 +195,39 @@ class Pipeline:
         """Accept nothing more, give running calls `grace` seconds, and leave the rest to the next start."""
         self._reception.closed = True
         await self.backlog.stop()
-        tasks = {live.task for live in self.live if live.task is not None}
         for live in self.live:
             waits = live.calling or live.parked is not None
-            if live.task is not None and waits and live.record.status != "running":
+            needed = live.parent is not None and self.live.get(live.parent) is not None
+            if live.task is not None and waits and not needed and live.record.status != "running":
                 live.task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=grace)
+        end = asyncio.get_running_loop().time() + grace
+        while (tasks := self._tasks()) and (left := end - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(tasks, timeout=left)
+        self._reception.over = True
+        tasks = self._tasks()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for live in self.live:
             live.release()
+
+    def _tasks(self) -> set[asyncio.Task[None]]:
+        return {live.task for live in self.live if live.task is not None and not live.task.done()}
+
+    async def _send(self, submission: Submission, caller: Caller) -> Live | Entry:
+        """Take in what a plugin sends, and return that message as it is now; raises what `receive` does."""
+        return (await self.receive(submission, caller)).message
+
+    def _give_up_sent(self, live: Live) -> None:
+        """Stop what a message has sent: nobody waits for it any more."""
+        for sent in self.live.sent_by(live):
+            self._give_up(sent)
+
+    def _give_up(self, live: Live) -> None:
+        live.cancelled = True  # what no plugin has yet will see it
+        if live.task is not None and live.calling:
+            live.task.cancel()
+        self._give_up_sent(live)
 
     def _begin(self, live: Live) -> None:
         live.task = asyncio.get_running_loop().create_task(self._run(live))
@@ -202,6 +237,8 @@ class Pipeline:
         try:
             if live.record.status == "running" and (target is None or not target.service.repeatable):
                 envelope = _interrupted(live)
+            elif live.recovered and await given_up(live, self.live, journal=self._journal):
+                envelope = failed("cancelled", say("cancelled", live.locale))
             else:
                 envelope = await self._execution.settle(live)
         except Exception:  # noqa: BLE001 - the pipeline's wall: whatever goes wrong, the message ends
@@ -224,7 +261,7 @@ class Pipeline:
             self._log.error("entry_unreadable", request_id=entry.request_id, reason=str(error)[:200])
             return None
         self.live.add(live)
-        live.kept = True
+        live.kept = live.recovered = True
         self._confirmations.resume(live)
         self._begin(live)
         return live

@@ -44,16 +44,22 @@ class Desk:
 
 
 class Reception:
-    """Accepts messages; `pending` and `pending_bytes` bound how much may be under way."""
+    """Accepts messages; `pending` and `pending_bytes` bound how much may be under way, `plugin_queue` what waits for one
+    plugin beyond what it runs at a time.
+    """
 
-    def __init__(self, desk: Desk, *, pending: int, pending_bytes: int) -> None:
+    def __init__(self, desk: Desk, *, pending: int, pending_bytes: int, plugin_queue: int) -> None:
         self._desk = desk
         self._live = desk.live
         self._journal = desk.journal
         self._retries = Retries(desk.live, desk.journal)
         self._pending = pending
         self._pending_bytes = pending_bytes
+        self._plugin_queue = plugin_queue
         self.closed = False
+        """True once nothing is taken in from outside any more; what runs then may still send."""
+        self.over = False
+        """True once nothing at all is taken in any more."""
 
     async def receive(self, submission: Submission, caller: Caller) -> Receipt:
         """Keep a message; returns once it is safe.
@@ -74,23 +80,24 @@ class Reception:
         if known is not None:
             return _replayed(known, submission)
         retried = None
-        if submission.retry_of is not None:
+        if submission.again:
             ended = await self._ended(submission, caller)
             if ended is not None:
                 return _replayed(ended, submission)
-            retried = await self._retries.find(submission.retry_of, caller, request_id=submission.request_id)
+            retried = await self._retries.find(submission, caller)
             known = await self._under_way(submission, caller)  # it may have come meanwhile
             if known is not None:
                 return _replayed(known, submission)
-        self._admit(retried)
+        self._admit(submission, retried)
         live = self._desk.intake.open(
             submission, caller.principal, entry_id=self._journal.next_id(), retried=retried
         )
+        self._queue_up(live)
         older = await self._keep(live, caller if submission.approve else None)
         return Receipt(live) if older is None else _replayed(older, submission)
 
-    def _admit(self, retried: Retried | None) -> None:
-        if self.closed:
+    def _admit(self, submission: Submission, retried: Retried | None) -> None:
+        if self.over or (self.closed and submission.sent is None):
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
         count = len(self._live)
         if count >= self._pending and count < 2 * self._pending:
@@ -102,6 +109,22 @@ class Reception:
             )
         if retried is not None:
             self._retries.hold(retried)
+
+    def _queue_up(self, live: Live) -> None:
+        """Raise RateLimited if too many messages wait for the plugin of this one already."""
+        target = self._desk.host.find(live.record.message.intent)
+        if target is None:
+            return
+        intents, room = target.plugin.services, self._plugin_queue + self._desk.host.capacity(target)
+        count = self._live.count(intents)
+        if count >= room:  # those that wait for people wait for no plugin
+            parked = (one for one in self._live if one.parked is not None)
+            count -= sum(one.record.message.intent in intents for one in parked)
+        if count >= room:
+            name = target.plugin.manifest.name
+            raise RateLimited(
+                f"{count} messages for {name} are waiting already; try again later", retry_after=_RETRY_AFTER
+            )
 
     async def _under_way(self, submission: Submission, caller: Caller) -> Live | None:
         """Return the message under way that has the submission's request_id, once it is safe that it has."""
@@ -146,5 +169,7 @@ class Reception:
 
 def _replayed(known: Live | Entry, submission: Submission) -> Receipt:
     if known.fingerprint != submission.fingerprint:
+        if submission.sent is not None:
+            raise Conflict(f"{submission.request_id} was sent before with another intent or payload")
         raise Conflict(f"the request_id {submission.request_id} was used before with another body")
     return Receipt(known, replayed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,8 @@ from hermes.dispatch.story import frame_of
 from hermes.journal.base import Entry
 from hermes.messages import Event, PluginRef, Record, ResultEnvelope
 from hermes.values import value
+
+_LOCALES: tuple[Locale, ...] = ("zh", "en")
 
 
 @value
@@ -78,6 +81,17 @@ def raw_data(entry: Entry) -> bytes | None:
     envelope = orjson.loads(entry.record)["envelope"]
     data = None if envelope is None else envelope["data"]
     return None if data is None else orjson.dumps(data)
+
+
+def read_envelope(entry: Entry) -> ResultEnvelope:
+    """Return the envelope of an entry that has ended, with its data wherever that is kept."""
+    envelope = read_record(entry).envelope or ResultEnvelope()
+    if entry.data is None:
+        return envelope
+    warning = envelope.warning or ""
+    for locale in _LOCALES:
+        warning = warning.removesuffix(say("not_inline", locale, size=len(entry.data))).rstrip()
+    return replace(envelope, data=orjson.loads(entry.data), warning=warning or None)
 
 
 def write_events(told: Sequence[Published]) -> bytes:

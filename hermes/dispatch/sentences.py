@@ -54,9 +54,45 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "It was run {count} times, and each time the tool's process or Hermes stopped before it ended.",
     ),
     "plugin_unavailable": ("该工具目前不可用：{reason}", "The tool is not available now: {reason}"),
+    "plugin_disabled": (
+        "该工具已停用，管理员可以重新启用它。",
+        "The tool is disabled; an admin can enable it again.",
+    ),
+    "no_room": (
+        "等了 {seconds} 秒，该工具仍没有空位，请稍后再试。",
+        "The tool had no room within {seconds} s; try again later.",
+    ),
+    "breaker_open": (
+        "该工具最近 {failures} 次调用都失败了，暂停使用，{seconds} 秒后再试。",
+        "The tool's last {failures} calls failed, so it is paused; it is tried again in {seconds} s.",
+    ),
+    "breaker_probing": (
+        "该工具最近 {failures} 次调用都失败了，正在用一次调用试探，请稍后再试。",
+        "The tool's last {failures} calls failed, and one call tries it now; try again later.",
+    ),
     "plugin_error": ("该工具出错：{reason}", "The tool failed: {reason}"),
     "result_too_large": ("结果超过了 {limit} 字节的上限。", "The result is over the limit of {limit} bytes."),
     "cancelled": ("已取消。", "Cancelled."),
+    "overloaded": (
+        "Hermes 目前无法受理这条消息，没有执行；请稍后再试。",
+        "Hermes cannot take this message in at present, and it has not run; try again later.",
+    ),
+    "confirmation_required": (
+        "{intent} 需要有人确认才会执行，不能由工具发起；没有执行。",
+        "{intent} needs somebody's confirmation before it runs, and a tool cannot wait for that; it has not run.",
+    ),
+    "loop_detected": (
+        "工具之间相互调用超过了 {hops} 层，没有执行。",
+        "Tools have sent for one another more than {hops} levels deep; it has not run.",
+    ),
+    "no_worker_in_time": (
+        "在发起它的调用到时之前，没有空闲的进程",
+        "no worker had room before the time of the call that sent it was over",
+    ),
+    "time_of_sender": (
+        "可用的时间只有发起它的调用剩下的那些。",
+        "It had no more time than the call that sent it had left.",
+    ),
     "interrupted": (
         "执行期间 Hermes 停止了运行，该操作不能自动重复。",
         "Hermes stopped while this ran, and it must not be repeated by itself.",

@@ -32,9 +32,14 @@ class Story:
         self._ids = f'"request_id":"{message.request_id}","session_id":"{message.session_id}"'.encode()
         self._intent = orjson.dumps(message.intent)
         self._plugin = b"null"
+        self._code = b""
         self.told: list[Published] = []
         self._closed = False
         self.ended = False
+
+    def set_code(self, code: str) -> None:
+        """Let the line of the log that tells the end say what it failed of; a code has no character that JSON escapes."""
+        self._code = b',"code":"%b"' % code.encode()
 
     def set_plugin(self, plugin: str) -> None:
         """Name the plugin that the lines of the log are to show from now on."""
@@ -52,7 +57,8 @@ class Story:
         self.ended = event_type in TERMINAL
         self._bus.publish(published)
         ids = (self._ids, self._intent, self._plugin, published.seq)
-        self._lines.write(event_type, b'%b,"intent":%b,"plugin":%b,"seq":%d' % ids, at=published.number / 1e6)
+        members = b'%b,"intent":%b,"plugin":%b,"seq":%d' % ids
+        self._lines.write(event_type, members + self._code, at=published.number / 1e6)
 
     def recall(self, events: list[dict[str, Any]]) -> None:
         """Take up the events that an earlier process told, as they were written; nobody is told them again."""

@@ -1,4 +1,4 @@
-"""What an operator asks: plugins, a dry run of the router, health and metrics."""
+"""What an operator asks: a dry run of the router, health and metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from starlette.routing import Route
 from hermes.gateway.access import Access
 from hermes.gateway.bodies import RouteBody, check, read_json
 from hermes.gateway.head import Head
-from hermes.host.host import Host
 from hermes.observe.metrics import CONTENT_TYPE, Metrics
 from hermes.routing.router import Router
 
@@ -30,7 +29,6 @@ class Readiness:
 class Parts:
     """What is asked about."""
 
-    host: Host
     router: Router
     metrics: Metrics
 
@@ -41,7 +39,6 @@ class Operations:
     def __init__(
         self, parts: Parts, *, access: Access, readiness: Callable[[], Awaitable[Readiness]], body_bytes: int
     ) -> None:
-        self._host = parts.host
         self._router = parts.router
         self._metrics = parts.metrics
         self._body_bytes = body_bytes
@@ -53,8 +50,6 @@ class Operations:
         """The paths that are served here."""
         return [
             Route("/v1/route", self.route, methods=["POST"]),
-            Route("/v1/plugins", self.plugins, methods=["GET"]),
-            Route("/v1/plugins/{name}", self.plugin, methods=["GET"]),
             Route("/healthz", self.health, methods=["GET"]),
             Route("/readyz", self.ready, methods=["GET"]),
             Route("/metrics", self.metrics, methods=["GET"]),
@@ -66,16 +61,6 @@ class Operations:
         self._access(head)
         body = check(RouteBody, await read_json(head, request.receive, limit=self._body_bytes))
         return _json(self._router.route(body.text).decision)
-
-    async def plugins(self, request: Request) -> Response:
-        """List all plugins, the broken ones with their reason."""
-        self._access(Head.of(request))
-        return _json({"items": self._host.describe(), "next": None})
-
-    async def plugin(self, request: Request) -> Response:
-        """Show one plugin."""
-        self._access(Head.of(request))
-        return _json(self._host.plugin(request.path_params["name"]))
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers."""

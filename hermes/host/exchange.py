@@ -11,7 +11,7 @@ import orjson
 
 from hermes.host import wire
 from hermes.host.failures import CallEnded, Crashed, Raised, RequestRefused, ResultTooLarge
-from hermes.sdk.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from hermes.sdk.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_JSON
 from hermes.strict_json import exceeds_64_bits
 
 _BEYOND = "the result holds an integer beyond 64 bits"
@@ -93,8 +93,9 @@ class Exchange:
     def close(self, reason: str) -> None:
         """Fail whatever is not answered: the worker is gone. What the worker asked for is still seen through."""
         self._closed = reason
+        death = object()
         for request_id in list(self._pending):
-            self._settle(request_id, failure=Crashed(reason))
+            self._settle(request_id, failure=Crashed(reason, death))
 
     def feed(self, line: bytes | wire.Oversized) -> None:
         """Take one line that the worker wrote."""
@@ -109,7 +110,8 @@ class Exchange:
         try:
             frame = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            failure = Raised(_BEYOND if exceeds_64_bits(line) else f"the result cannot be read: {error.msg}")
+            reason = _BEYOND if exceeds_64_bits(line) else f"the result cannot be read: {error.msg}"
+            failure = Raised(reason, code=NOT_JSON)
             text = "not a frame: " + line[:200].decode("utf-8", "replace")
             self._on_lost(wire.answered_id(line, line), failure, otherwise=text)
             return
@@ -127,7 +129,7 @@ class Exchange:
         if error is not None:
             failure = Raised.of(error)
         elif exceeds_64_bits(line):
-            failure = Raised(_BEYOND)
+            failure = Raised(_BEYOND, code=NOT_JSON)
         self._settle(frame.get("id"), frame.get("result"), failure=failure)
 
     def _on_request(self, frame: dict[str, Any], line: bytes) -> None:

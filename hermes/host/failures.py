@@ -21,6 +21,35 @@ class Unavailable(CallEnded):
     """The call never started: no healthy worker, or it waited longer than `limits.queue_wait`."""
 
 
+class Disabled(Unavailable):
+    """The call was not taken: an admin has disabled the plugin."""
+
+    def __init__(self) -> None:
+        super().__init__("it is disabled; an admin can enable it again")
+
+
+class NoRoom(Unavailable):
+    """The call waited `seconds` for a worker, and there was none with room."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no worker had room within {seconds:g} s")
+        self.seconds = seconds
+
+
+class BreakerOpen(Unavailable):
+    """The call was not let through after `failures` in a row; `retry_in` seconds are left, 0 while a probe runs."""
+
+    def __init__(self, failures: int, retry_in: int) -> None:
+        when = f"it is tried again in {retry_in} s" if retry_in else "one call tries it now"
+        super().__init__(f"its last {failures} calls failed; {when}")
+        self.failures = failures
+        self.retry_in = retry_in
+
+
+class Superseded(CallEnded):
+    """The call never started: another version of the plugin serves by now, and is to be asked."""
+
+
 class TimedOut(CallEnded):
     """The handler did not answer within `seconds`; it was told to stop and may have taken effect."""
 
@@ -30,17 +59,22 @@ class TimedOut(CallEnded):
 
 
 class Crashed(CallEnded):
-    """The worker process died while the call ran, which may have taken effect."""
+    """The worker process died while the call ran, which may have taken effect.
+
+    Calls that fell with the same process have the same `death`.
+    """
+
+    def __init__(self, reason: str, death: object = None) -> None:
+        super().__init__(reason)
+        self.death = self if death is None else death
 
     @classmethod
-    def of(cls, code: int, *, mute: bool, last_error: str) -> Crashed:
+    def of(cls, code: int, *, why: str, last_error: str) -> Crashed:
         """Return the failure that an exit code tells of, −n for signal n; `last_error` is what it wrote last to stderr.
 
-        `mute` says that it was killed because it had closed its stdout.
+        `why` says instead what Hermes killed it for, such as "closed its stdout and was killed".
         """
-        how = "ended with " + (f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}")
-        if mute:
-            how = "closed its stdout and was killed"
+        how = why or "ended with " + (f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}")
         return cls(f"the worker {how}" + (f": {last_error}" if last_error else ""))
 
 
@@ -50,7 +84,10 @@ class Raised(CallEnded):
     """
 
     where: dict[str, object] | None = None
-    code: int = PLUGIN_FAILED
+
+    def __init__(self, reason: str, *, code: int = PLUGIN_FAILED) -> None:
+        super().__init__(reason)
+        self.code = code
 
     @classmethod
     def of(cls, error: object) -> Raised:

@@ -1,101 +1,188 @@
-"""All plugins together: finds them, keeps them running, knows which intent is whose, and runs calls."""
+"""All plugins together: knows which intent is whose, runs calls, and tells how each plugin is. The entrance to this room."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hermes.catalog import find
-from hermes.errors import ConfigError, NotFound
+from hermes.config import Document
+from hermes.errors import NotFound
 from hermes.host.calls import Call
+from hermes.host.candidates import Candidates
+from hermes.host.crew import Watch
+from hermes.host.custody import Custody
+from hermes.host.disabled import Disabled
+from hermes.host.failures import Superseded
+from hermes.host.folders import Folders
 from hermes.host.gate import StartGate
-from hermes.host.manifest import MANIFEST_FILE
-from hermes.host.plugin import Places, Plugin, Service, load_plugin
-from hermes.host.runtimes.base import Runtime
-from hermes.host.supervisor import LastError, Supervisor, Watch
-from hermes.host.worker import Worker
+from hermes.host.generation import Generation
+from hermes.host.launch import blank_launch
+from hermes.host.orders import Orders
+from hermes.host.plugin import Places, Plugin, safe_environment
+from hermes.host.reloads import Reloads
+from hermes.host.roster import Prepare, Roster, Target
+from hermes.host.rows import empty_row, plugin_row
+from hermes.host.spares import Spares
+from hermes.host.supervisor import BreakerSettings, Supervisor
+from hermes.host.workshop import Tools
+
+__all__ = ["Host", "HostSettings", "Target"]
 
 _STARTS_AT_A_TIME = 2
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Seconds a call may run and may wait for a worker, and bytes of one frame of the wire."""
+    """Seconds a call may run and may wait for a worker, and bytes of one frame of the wire.
+
+    `rest` is how many seconds a folder has to be left alone before a change in it is taken for whole.
+    """
 
     default_timeout: float
     queue_wait: float
     frame_bytes: int
+    breaker: BreakerSettings = field(default_factory=BreakerSettings)
+    spare_workers: int = 0
+    rest: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An intent with the plugin that serves it; `timeout` is in seconds."""
+class _Maker:
+    """Makes versions and owners of plugins, with what is the same for all of them."""
 
-    plugin: Plugin
-    service: Service
-    timeout: float
+    def __init__(
+        self,
+        settings: HostSettings,
+        candidates: Candidates,
+        *,
+        tools: Tools,
+        disabled: Disabled,
+        watch: Watch,
+    ) -> None:
+        self._settings = settings
+        self._candidates = candidates
+        self._disabled = disabled
+        self._watch = watch
+        self._gate = StartGate(_STARTS_AT_A_TIME)
+        self._tools = tools
 
+    def generation(self, plugin: Plugin) -> Generation:
+        return Generation(
+            plugin,
+            find("host.runtimes", plugin.manifest.runtime)(),
+            tools=self._tools,
+            gate=self._gate,
+            queue_wait=self._settings.queue_wait,
+            watch=self._watch,
+        )
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A plugin's folder that could not be taken in, and why."""
+    def supervisor(self, generation: Generation) -> Supervisor:
+        made = Supervisor(
+            generation, breaker=self._settings.breaker, watch=self._watch, discard=self._discard
+        )
+        made.disabled = made.name in self._disabled
+        return made
 
-    name: str
-    error: LastError
+    async def _discard(self, plugin: Plugin) -> None:
+        await asyncio.to_thread(self._candidates.discard, plugin)
 
 
 class Host:
     """The plugins of one folder. What is broken is listed with its reason; everything else goes on.
 
-    `check` may refuse a plugin with ConfigError for reasons the host cannot know.
+    `check` may refuse a plugin with ConfigError for reasons the host cannot know; `prepare` lets the router follow.
     """
 
     def __init__(
-        self, settings: HostSettings, places: Places, *, check: Callable[[Plugin], None], watch: Watch
+        self,
+        settings: HostSettings,
+        places: Places,
+        *,
+        watch: Watch,
+        check: Callable[[Plugin], None] = lambda _plugin: None,
+        prepare: Prepare = lambda _plugins: lambda: None,
     ) -> None:
-        self._check = check
-        self._settings = settings
-        self._places = places
-        self._watch = watch
-        self._gate = StartGate(_STARTS_AT_A_TIME)
-        self._supervisors: dict[str, Supervisor] = {}
-        self._targets: dict[str, Target] = {}
-        self._failed: list[Failed] = []
+        candidates, folders = Candidates(places, check, rest=settings.rest), Folders()
+        disabled = Disabled(places.state_dir / "disabled")
+        self._folders = folders
+        self._roster = Roster(prepare, default_timeout=settings.default_timeout)
+        self._custody = Custody(places.state_dir, log=watch.log)
+        self._spares = Spares(
+            lambda: replace(
+                blank_launch(
+                    safe_environment(places.environment), places.state_dir, frame_bytes=settings.frame_bytes
+                ),
+                custody=self._custody,
+            ),
+            count=settings.spare_workers,
+            log=watch.log,
+        )
+        tools = Tools(settings.frame_bytes, self._custody, self._spares)
+        maker = _Maker(settings, candidates, tools=tools, disabled=disabled, watch=watch)
+        self._reloads = Reloads(candidates, folders, roster=self._roster, maker=maker, watch=watch)
+        self._orders = Orders(self._reloads, folders, roster=self._roster, disabled=disabled, log=watch.log)
+
+    async def open(self) -> None:
+        """Answer for every process below this one, and end what an earlier daemon left: for a process that is a daemon."""
+        await self._custody.open()
 
     def load(self) -> None:
         """Read every plugin's folder; starts nothing."""
-        for directory in plugin_folders(self._places.plugins_dir):
-            try:
-                self._take_in(load_plugin(directory, self._places))
-            except (ConfigError, OSError) as error:
-                self._refuse(directory, error)
+        self._reloads.load()
 
     def start(self) -> None:
         """Begin to start workers, a few at a time, in the background."""
-        for supervisor in self._supervisors.values():
+        self._custody.start()
+        for supervisor in self._roster.supervisors.values():
             supervisor.start()
 
     async def stop(self) -> None:
         """End all workers."""
-        await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
+        await self._reloads.stop()
+        await self._spares.close()
+        await asyncio.gather(*(supervisor.stop() for supervisor in self._roster.everyone()))
+        await self._custody.close()
+
+    async def look(self, touched: frozenset[Path] | None = None) -> None:
+        """Load what has changed in these folders, in all of them if `touched` is None."""
+        await self._reloads.look(touched)
+
+    async def settle(self) -> None:
+        """Return when nothing that was found is being tried any more."""
+        await self._reloads.settle()
+
+    async def reconfigure(self, configs: Mapping[str, Mapping[str, Any]], source: Document) -> None:
+        """Take the plugins' sections of hermes.yaml as they are now."""
+        await self._reloads.reconfigure(configs, source)
+
+    async def reload(self, name: str) -> None:
+        """Load a plugin anew and return when it serves; raises NotFound, or Conflict with the reason."""
+        await self._orders.reload(name)
+
+    async def disable(self, name: str) -> None:
+        """Let a plugin take no calls until it is enabled; raises NotFound or Conflict."""
+        await self._orders.disable(name)
+
+    async def enable(self, name: str) -> None:
+        """Let a plugin take calls again; raises NotFound, or Conflict with the reason."""
+        await self._orders.enable(name)
 
     @property
     def targets(self) -> Iterator[Target]:
         """Every intent that can be called."""
-        return iter(self._targets.values())
+        return iter(list(self._roster.targets.values()))
 
     def find(self, intent: str) -> Target | None:
         """Return who serves an intent, or None if nobody does."""
-        return self._targets.get(intent)
+        return self._roster.targets.get(intent)
 
     def has_room(self, target: Target) -> bool:
         """Say whether a call would start at once."""
-        return self._supervisors[target.plugin.manifest.name].pool.has_room
+        supervisor = self._roster.supervisors.get(target.plugin.manifest.name)
+        return supervisor is not None and supervisor.has_room()
 
     def capacity(self, target: Target) -> int:
         """Return how many calls can run at a time, once all workers are there."""
@@ -103,13 +190,24 @@ class Host:
         return manifest.workers.max * manifest.concurrency
 
     async def run(self, target: Target, call: Call) -> Any:
-        """Run a call and return what the handler returned; raises a CallEnded if it returned nothing."""
-        return await self._supervisors[target.plugin.manifest.name].run(call)
+        """Run a call and return what the handler returned; raises a CallEnded if it returned nothing.
+
+        Superseded says that nothing ran, and that the intent is to be found anew.
+        """
+        supervisor = self._roster.supervisors.get(target.plugin.manifest.name)
+        if supervisor is None:
+            raise Superseded("the plugin is gone")
+        return await supervisor.run(target.plugin, call)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what `GET /v1/plugins` lists, one object a plugin, by name."""
-        rows = [_row(supervisor) for supervisor in self._supervisors.values()]
-        rows += [_failed_row(failed) for failed in self._failed]
+        rows = [plugin_row(one) for one in self._roster.supervisors.values()]
+        rows += [plugin_row(one, leaving=True) for one in self._roster.leaving]
+        rows += [
+            empty_row(folder.name, folder.error)
+            for folder in self._folders
+            if folder.error is not None and folder.plugin not in self._roster.supervisors
+        ]
         return sorted(rows, key=lambda row: row["name"])
 
     def plugin(self, name: str) -> dict[str, Any]:
@@ -118,106 +216,3 @@ class Host:
             if row["name"] == name:
                 return row
         raise NotFound(f"there is no plugin {name!r}")
-
-    def _take_in(self, plugin: Plugin) -> None:
-        manifest = plugin.manifest
-        if manifest.name in self._supervisors:
-            raise ConfigError(
-                f"another folder has a plugin named {manifest.name} already; rename one", key="name"
-            )
-        for name in plugin.services:
-            if name in self._targets:
-                other = self._targets[name].plugin.manifest.name
-                raise ConfigError(f"the intent {name} belongs to the plugin {other} already", key="intents")
-        self._check(plugin)
-        runtime: Runtime = find("host.runtimes", manifest.runtime)()
-        supervisor = Supervisor(
-            plugin,
-            runtime.launch(plugin, frame_bytes=self._settings.frame_bytes),
-            gate=self._gate,
-            queue_wait=self._settings.queue_wait,
-            watch=self._watch,
-        )
-        self._supervisors[manifest.name] = supervisor
-        self._watch.metrics.queue_depth.labels(manifest.name).set_function(lambda: supervisor.pool.depth)
-        timeout = manifest.timeout or self._settings.default_timeout
-        for name, service in plugin.services.items():
-            self._targets[name] = Target(plugin, service, timeout)
-        self._watch.log.info(
-            "plugin_loaded",
-            plugin=manifest.name,
-            version=manifest.version,
-            hash=plugin.hash,
-            intents=sorted(plugin.services),
-        )
-
-    def _refuse(self, directory: Path, error: ConfigError | OSError) -> None:
-        file = Path(error.file).name if isinstance(error, ConfigError) and error.file else MANIFEST_FILE
-        line = error.line if isinstance(error, ConfigError) else None
-        key = f"{error.key}: " if isinstance(error, ConfigError) and error.key else ""
-        reason = f"{key}{error.detail}" if isinstance(error, ConfigError) else str(error.strerror)
-        name = os.fsencode(directory.name).decode(
-            "utf-8", "replace"
-        )  # a name of other bytes can be shown too
-        self._failed.append(Failed(name, LastError(reason, file, line, time.time())))
-        problems = (
-            [str(problem) for problem in error.problems] if isinstance(error, ConfigError) else [str(error)]
-        )
-        self._watch.log.error("plugin_refused", plugin=name, problems=problems)
-
-
-def plugin_folders(plugins_dir: Path) -> list[Path]:
-    """Return the folders that count as plugins, in the order in which they are taken in; none if there is no such place."""
-    if not plugins_dir.is_dir():
-        return []
-    return sorted(
-        path for path in plugins_dir.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
-    )
-
-
-def _row(supervisor: Supervisor) -> dict[str, Any]:
-    plugin, statistics = supervisor.plugin, supervisor.statistics
-    p50, p95 = statistics.percentiles_ms()
-    return {
-        "name": plugin.manifest.name,
-        "version": plugin.manifest.version,
-        "hash": plugin.hash,
-        "state": "failed" if supervisor.broken else "ready",
-        "runtime": plugin.manifest.runtime,
-        "intents": sorted(plugin.services),
-        "loaded_at": supervisor.loaded_at,
-        "last_error": supervisor.last_error,
-        "breaker": {"state": "closed", "failures": statistics.failures_in_a_row, "retry_at": None},
-        "workers": [_worker_row(worker) for worker in supervisor.pool],
-        "queue_depth": supervisor.pool.depth,
-        "calls": statistics.calls,
-        "failures": statistics.failures,
-        "p50_ms": p50,
-        "p95_ms": p95,
-        "reloads": 0,
-    }
-
-
-def _failed_row(failed: Failed) -> dict[str, Any]:
-    return {
-        "name": failed.name,
-        "version": None,
-        "hash": None,
-        "state": "failed",
-        "runtime": None,
-        "intents": [],
-        "loaded_at": None,
-        "last_error": failed.error,
-        "breaker": {"state": "closed", "failures": 0, "retry_at": None},
-        "workers": [],
-        "queue_depth": 0,
-        "calls": 0,
-        "failures": 0,
-        "p50_ms": None,
-        "p95_ms": None,
-        "reloads": 0,
-    }
-
-
-def _worker_row(worker: Worker) -> dict[str, Any]:
-    return {"pid": worker.pid, "busy": worker.busy, "rss_bytes": worker.rss_bytes(), "since": worker.since}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hermes.config.document import Document, KeyPath, Substituted
 from hermes.config.json_file import read_json
-from hermes.config.validation import validate
 from hermes.errors import ConfigError
 from hermes.host.manifest_file import ConfirmFile, IntentFile, ManifestFile
+from hermes.host.manifest_keys import read_keys
 from hermes.host.schema import Schema, converted
 from hermes.host.slots import Slots
 
@@ -54,11 +54,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What one worker process may use; None is no limit."""
+    """What a plugin's processes may use: `memory_mb` and `processes` one worker with all that it started, `open_files`
+    each process, `cpu_seconds` one call. None is no limit.
+    """
 
     memory_mb: int | None = None
     open_files: int | None = None
     processes: int | None = None
+    cpu_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,9 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One plugin. `timeout` is in seconds, None for the default of hermes.yaml; `config` is the JSON Schema of the
-    plugin's section there; `env` names the variables that it is given.
+    """One plugin. `options` is what only its `runtime` knows to read, in that runtime's own model; `timeout` is in
+    seconds, None for the default of hermes.yaml; `config` is the JSON Schema of the plugin's section there; `env`
+    names the variables that it is given.
     """
 
     name: str
@@ -91,7 +95,7 @@ class Manifest:
     version: str = "0.0.0"
     description: str = ""
     runtime: str = "python"
-    entry: str = "plugin:handle"
+    options: Any = None
     timeout: float | None = None
     concurrency: int = 4
     workers: Workers = Workers()
@@ -105,22 +109,32 @@ class Manifest:
 def load_manifest(directory: Path) -> Manifest:
     """Return the manifest of the plugin in `directory`; raise ConfigError with all of its `problems`."""
     document = read_json(directory / MANIFEST_FILE)
+    manifest, problems = read_manifest(document, directory)
+    replace(document, problems=()).refuse(*problems)
+    return cast("Manifest", manifest)
+
+
+def read_manifest(document: Document, directory: Path) -> tuple[Manifest | None, list[ConfigError]]:
+    """Return what is right of a manifest, and everything that is wrong with it; None if too little is right.
+
+    Names that are missing or wrong are replaced, everything else that is wrong is left out: it is good for looking
+    further, not for running.
+    """
     if not isinstance(document.data, dict):
-        raise document.problem((), 'must hold an object such as {"name": …, "intents": […]}')
-    file = validate(ManifestFile, document)
-    document.refuse(
-        *_misplaced(document, file),
-        *_repeated(document, file),
-        *_slots(document, file),
-        *_entry(document, file, directory=directory),
-    )
+        detail = 'must hold an object such as {"name": …, "intents": […]}'
+        return None, [*document.problems, document.problem((), detail)]
+    file, options, problems = read_keys(document, directory=directory, check=_disagreements)
+    return None if file is None else _manifest(document, file, options=options), problems
+
+
+def _manifest(document: Document, file: ManifestFile, *, options: Any) -> Manifest:
     return Manifest(
         name=file.name,
         intents=tuple(_intent(document, file, index=index) for index in range(len(file.intents))),
         version=file.version,
         description=file.description,
         runtime=file.runtime,
-        entry=file.entry,
+        options=options,
         timeout=file.timeout,
         concurrency=file.concurrency,
         workers=Workers(**file.workers.model_dump()),
@@ -158,6 +172,11 @@ def _intent(document: Document, file: ManifestFile, *, index: int) -> Intent:
     )
 
 
+def _disagreements(document: Document, file: ManifestFile) -> list[ConfigError]:
+    """Find what is right by itself and does not fit the rest of the manifest."""
+    return [*_misplaced(document, file), *_repeated(document, file), *_slots(document, file)]
+
+
 def _misplaced(document: Document, file: ManifestFile) -> list[ConfigError]:
     if any(_is_short(document, index) for index in range(len(file.intents))):
         return []
@@ -191,15 +210,6 @@ def _slots(document: Document, file: ManifestFile) -> list[ConfigError]:
                 hint = f"the group {group} fills no parameter; known are {', '.join(known) or 'none'}"
                 problems.append(document.problem(("intents", index, "slots", name), hint))
     return problems
-
-
-def _entry(document: Document, file: ManifestFile, *, directory: Path) -> list[ConfigError]:
-    module = directory.joinpath(*file.entry.partition(":")[0].split("."))
-    if module.with_suffix(".py").is_file() or (module / "__init__.py").is_file():
-        return []
-    return [
-        document.problem(("entry",), f"there is no {module.name}.py beside it for the entry {file.entry}")
-    ]
 
 
 def plugin_config(

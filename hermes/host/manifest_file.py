@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from hermes.catalog import known
-from hermes.config.validation import NOT_AVAILABLE, InvalidPart, Section
+from hermes.catalog import built_in, known
+from hermes.config.validation import InvalidPart, Section
+from hermes.host.dependencies import readable
 from hermes.host.schema import Schema
 from hermes.host.slots import Slots
 
@@ -80,15 +82,18 @@ def _workers(value: Any) -> Any:
 
 
 def _runtime(value: str) -> str:
+    if value in built_in("host.runtimes"):  # to look for others means to look at every installed package
+        return value
     runtimes = known("host.runtimes")
     if value not in runtimes:
-        raise ValueError(f"{NOT_AVAILABLE}; known are {', '.join(runtimes)}")
+        near = difflib.get_close_matches(value, runtimes, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"is not a known runtime; known are {', '.join(runtimes)}{hint}")
     return value
 
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 IntentName = Annotated[str, Field(pattern=r"^[^\s/*]{1,128}$")]
-Entry = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed, json_schema_input_type=list[Text])]
@@ -144,11 +149,16 @@ class SummaryFile(ManifestSection):
 
 
 class LimitsFile(ManifestSection):
-    """What one worker process may use; no limit where nothing is given."""
+    """What a plugin's processes may use; no limit where nothing is given. Which of them there are is the runtime's to say."""
 
     memory_mb: Count | None = None
+    """Memory of one worker, in MiB."""
     open_files: Count | None = None
+    """Files that a process may have open."""
     processes: Count | None = None
+    """Processes that one worker may have, its own included."""
+    cpu_seconds: Count | None = None
+    """Seconds of processor time that one call may use."""
 
 
 class AckFile(ManifestSection):
@@ -191,9 +201,7 @@ class IntentFile(ManifestSection):
 
 
 class ManifestFile(ManifestSection):
-    """The manifest of a Hermes plugin."""
-
-    later = frozenset({"command", "http"})
+    """The manifest of a Hermes plugin, but for the keys that only its runtime has."""
 
     schema_: str | None = Field(default=None, alias="$schema")
     """Where an editor finds this schema; Hermes does not read it."""
@@ -203,9 +211,7 @@ class ManifestFile(ManifestSection):
     description: str = ""
     """One sentence on what the plugin is for."""
     runtime: Annotated[str, AfterValidator(_runtime)] = "python"
-    """How the plugin is run, such as python."""
-    entry: Entry = "plugin:handle"
-    """module:function, the module or package lying in the plugin's folder."""
+    """How the plugin is run: python, executable, process, http, or one that was installed."""
     intents: Annotated[
         tuple[Annotated[IntentFile, BeforeValidator(_named)], ...],
         Field(min_length=1),
@@ -230,6 +236,6 @@ class ManifestFile(ManifestSection):
     """JSON Schema of the plugin's section in hermes.yaml; "format": "path" marks a path beside that file."""
     env: Annotated[tuple[Variable, ...], BeforeValidator(_listed)] = ()
     """Environment variables that the plugin needs; no other is handed on."""
-    dependencies: Texts = ()
+    dependencies: Annotated[Texts, AfterValidator(readable)] = ()
     """Python packages that the plugin needs, as pip names them."""
     limits: LimitsFile = Field(default_factory=LimitsFile)

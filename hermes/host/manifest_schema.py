@@ -1,4 +1,4 @@
-"""The JSON Schema of manifest.json, made from the model that checks manifests; the daemon itself has no use for it."""
+"""The JSON Schema of manifest.json, made from the models that check manifests; the daemon itself has no use for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from hermes.host.manifest_file import ManifestFile
+from hermes.catalog import built_in, find
+from hermes.host.manifest_file import LimitsFile, ManifestFile, ManifestSection
+from hermes.host.manifest_keys import DEFAULT_RUNTIME, RUNTIMES, ManifestKeys
 
 
 class _Published(GenerateJsonSchema):
@@ -23,6 +25,32 @@ class _Published(GenerateJsonSchema):
 
 
 def manifest_schema() -> dict[str, Any]:
-    """Return the JSON Schema of manifest.json that is published in docs/."""
-    schema = ManifestFile.model_json_schema(mode="validation", schema_generator=_Published)
+    """Return the JSON Schema of manifest.json that is published in docs/.
+
+    A runtime that is shipped has its keys in it. One from outside may have any: its author publishes them.
+    """
+    schema = _schema_of(ManifestFile)
+    kinds = built_in(RUNTIMES)
+    schema["allOf"] = [_branch(kind, definitions=schema["$defs"]) for kind in kinds]
+    others = {"properties": {"runtime": {"not": {"enum": list(kinds)}}}, "required": ["runtime"]}
+    schema["allOf"].append({"if": others, "then": {"additionalProperties": True}})
+    del schema["additionalProperties"]  # which would not see what the branches allow
+    schema["unevaluatedProperties"] = False
     return {"$schema": _Published.schema_dialect, **schema}
+
+
+def _branch(kind: str, *, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return what a manifest of one runtime has beside the rest; what its parts refer to goes to the definitions."""
+    keys: ManifestKeys = find(RUNTIMES, kind)()
+    options = _schema_of(keys.options)
+    definitions |= options.pop("$defs", {})
+    missing = sorted(LimitsFile.model_fields.keys() - keys.limits)
+    properties = options["properties"] | {"limits": {"properties": dict.fromkeys(missing, False)}}
+    named: dict[str, Any] = {"properties": {"runtime": {"const": kind}}}
+    if kind != DEFAULT_RUNTIME:
+        named["required"] = ["runtime"]
+    return {"if": named, "then": {"properties": properties, "required": options.get("required", [])}}
+
+
+def _schema_of(model: type[ManifestSection]) -> dict[str, Any]:
+    return model.model_json_schema(mode="validation", schema_generator=_Published)

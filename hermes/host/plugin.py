@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,9 @@ from typing import Any
 
 from hermes.config import Document
 from hermes.errors import ConfigError
-from hermes.host.manifest import Intent, Manifest, load_manifest, plugin_config
+from hermes.host.dependencies import require
+from hermes.host.fingerprint import content_hash
+from hermes.host.manifest import MANIFEST_FILE, Intent, Manifest, load_manifest, plugin_config
 from hermes.host.parameters import Parameters
 from hermes.messages import PluginRef
 
@@ -27,8 +27,6 @@ _SAFE_ENVIRONMENT = (
     "SSL_CERT_DIR",
 )
 """What a worker sees of the daemon's environment beside the variables that its manifest names."""
-
-_LEFT_OUT = {"__pycache__"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +58,14 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One version of a plugin. `environment` is the whole environment of its workers, secrets included."""
+    """One version of a plugin. `environment` is the whole environment of its workers, secrets included.
+
+    `directory` is where its workers run, `origin` the folder that its author works on.
+    """
 
     manifest: Manifest
     directory: Path
+    origin: Path
     hash: str
     config: Mapping[str, Any]
     secrets: Mapping[str, str]
@@ -77,17 +79,23 @@ class Plugin:
         return PluginRef(self.manifest.name, self.manifest.version, self.hash)
 
 
-def load_plugin(directory: Path, places: Places) -> Plugin:
-    """Read a plugin's folder; raises ConfigError, with file and line where known, if it cannot be used."""
+def load_plugin(
+    directory: Path, places: Places, *, origin: Path | None = None, known_hash: str | None = None
+) -> Plugin:
+    """Read a plugin's folder, a copy of `origin` if that is given, whose content hash is `known_hash`.
+
+    Raises ConfigError, with file and line where known, if it cannot be used.
+    """
     manifest = load_manifest(directory)
-    secrets = _secrets(manifest, places.environment, directory=directory)
+    require(manifest.dependencies, directory / MANIFEST_FILE)
+    secrets = secrets_of(manifest, places.environment, directory=directory)
     data_dir = places.state_dir / "plugins" / manifest.name
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    safe = {name: places.environment[name] for name in _SAFE_ENVIRONMENT if name in places.environment}
     return Plugin(
         manifest=manifest,
         directory=directory,
-        hash=content_hash(directory),
+        origin=origin or directory,
+        hash=known_hash or content_hash(directory),
         config=plugin_config(
             manifest,
             places.configs.get(manifest.name, {}),
@@ -95,33 +103,24 @@ def load_plugin(directory: Path, places: Places) -> Plugin:
             source=places.source,
         ),
         secrets=secrets,
-        environment=safe | secrets,
+        environment=safe_environment(places.environment) | secrets,
         data_dir=data_dir,
         services={one.name: Service(one, Parameters(one)) for one in manifest.intents},
     )
 
 
-def content_hash(directory: Path) -> str:
-    """Return a hash of a folder's file names and contents, the same on every machine; bytecode does not count."""
-    digest = hashlib.sha256()
-    for folder, folders, files in os.walk(directory):
-        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and not name.startswith("."))
-        for name in sorted(files):
-            path = Path(folder) / name
-            if name.startswith(".") or not path.is_file():
-                continue
-            content = path.read_bytes()
-            digest.update(os.fsencode(path.relative_to(directory).as_posix()) + b"\0%d\0" % len(content))
-            digest.update(content)
-    return digest.hexdigest()[:16]
-
-
-def _secrets(manifest: Manifest, environment: Mapping[str, str], *, directory: Path) -> dict[str, str]:
+def secrets_of(manifest: Manifest, environment: Mapping[str, str], *, directory: Path) -> dict[str, str]:
+    """Return the variables that a plugin is given; raises ConfigError if one of them is not set."""
     missing = [name for name in manifest.env if name not in environment]
     if missing:
         raise ConfigError(
-            f"{', '.join(missing)} not set in the environment; set it for the daemon, or take it out of env",
+            f"{', '.join(missing)} not set in the environment; start the daemon with it, or take it out of env",
             file=str(directory / "manifest.json"),
             key="env",
         )
     return {name: environment[name] for name in manifest.env}
+
+
+def safe_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what every worker may see of the daemon's environment."""
+    return {name: environment[name] for name in _SAFE_ENVIRONMENT if name in environment}

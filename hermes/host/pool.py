@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hermes.deadlines import Deadlines
-from hermes.host.failures import Unavailable
+from hermes.host.failures import CallEnded, NoRoom
 from hermes.host.worker import Worker
 
 
@@ -24,6 +24,7 @@ class Pool:
         self._queue_wait = queue_wait
         self._workers: list[Worker] = []
         self._waiting: deque[asyncio.Future[Worker]] = deque()
+        self._closed: Callable[[], CallEnded] | None = None
         self.demand = asyncio.Event()
         """Set while calls wait: who starts workers should hurry."""
 
@@ -44,7 +45,9 @@ class Pool:
         return not self._waiting and self._free() is not None
 
     async def take(self) -> Worker:
-        """Return a worker with one of its places taken; raises Unavailable after `queue_wait`."""
+        """Return a worker with one of its places taken; raises NoRoom after `queue_wait`."""
+        if self._closed is not None:
+            raise self._closed()
         worker = self._free()
         if worker is not None and not self._waiting:
             worker.busy += 1
@@ -56,7 +59,7 @@ class Pool:
             return await self._deadlines.wait(place, self._queue_wait)
         except TimeoutError:
             self._leave(place)
-            raise Unavailable(f"no worker had room within {self._queue_wait:g} s") from None
+            raise NoRoom(self._queue_wait) from None
         except asyncio.CancelledError:
             self._leave(place)
             raise
@@ -88,13 +91,18 @@ class Pool:
         if not self._waiting:
             self.demand.clear()
 
-    def refuse(self, reason: str) -> None:
-        """End every call that waits with Unavailable."""
+    def refuse(self, why: Callable[[], CallEnded]) -> None:
+        """End every call that waits with what `why` makes for it."""
         while self._waiting:
             place = self._waiting.popleft()
             if not place.done():
-                place.set_exception(Unavailable(reason))
+                place.set_exception(why())
         self.demand.clear()
+
+    def close(self, why: Callable[[], CallEnded]) -> None:
+        """Refuse every call that waits, and every later one."""
+        self._closed = self._closed or why
+        self.refuse(why)
 
     def _free(self) -> Worker | None:
         best = None

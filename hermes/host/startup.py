@@ -4,43 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
+from typing import Any
 
 from hermes.host.failures import Crashed, Raised
 from hermes.host.plugin import Plugin
-from hermes.host.worker import Launch, Listener, Worker
+from hermes.host.wire_worker import Launch, WireWorker
+from hermes.host.worker import Listener
 from hermes.sdk.wire import PROTOCOL
 
 _READY_WITHIN = 30.0  # seconds a plugin may take to be imported
 
 
-async def start_worker(plugin: Plugin, launch: Launch, *, listener: Listener) -> Worker:
-    """Return a worker that is ready for calls.
+async def start_worker(
+    plugin: Plugin,
+    launch: Launch,
+    *,
+    listener: Listener,
+    spare: WireWorker | None = None,
+    ready_within: float = _READY_WITHIN,
+    **setup: Any,
+) -> WireWorker:
+    """Return a worker that is ready for calls; `setup` are members of `initialize` beside those of every worker.
+
+    `spare` is a process that is to become it, instead of one that is started. It has `ready_within` seconds.
 
     Raises:
         Raised: the plugin raised while it was imported, or does not speak the protocol.
         Crashed: the process died, or was not ready in time.
         OSError: the process could not be started.
     """
-    worker = await _start(launch, listener)
-    params = {
-        "protocol": PROTOCOL,
-        "plugin": plugin.manifest.name,
-        "version": plugin.manifest.version,
-        "hash": plugin.hash,
-        "entry": plugin.manifest.entry,
-        "config": plugin.config,
-        "secrets": plugin.secrets,
-        "data_dir": str(plugin.data_dir),
-    }
+    if spare is None:
+        worker = await _start(launch, listener)
+    else:
+        worker = spare
+        worker.hand_over(listener, launch.limits)
     ready = False
     try:
-        async with asyncio.timeout(_READY_WITHIN):
-            answer = await worker.request("initialize", params)
-        if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
-            raise Raised(f"the worker does not speak protocol {PROTOCOL}")
+        async with asyncio.timeout(ready_within):
+            await _initialize(worker, plugin, setup=setup)
         ready = True
     except TimeoutError:
-        raise Crashed(f"the plugin was not ready within {_READY_WITHIN:g} s") from None
+        raise Crashed(f"the plugin was not ready within {ready_within:g} s") from None
     finally:
         if not ready:
             worker.kill()
@@ -48,9 +53,26 @@ async def start_worker(plugin: Plugin, launch: Launch, *, listener: Listener) ->
     return worker
 
 
-async def _start(launch: Launch, listener: Listener) -> Worker:
+async def _initialize(worker: WireWorker, plugin: Plugin, *, setup: Mapping[str, Any]) -> None:
+    """Tell a worker which plugin it is, and wait until that is loaded."""
+    params = {
+        "protocol": PROTOCOL,
+        "plugin": plugin.manifest.name,
+        "version": plugin.manifest.version,
+        "hash": plugin.hash,
+        "config": plugin.config,
+        "secrets": plugin.secrets,
+        "data_dir": str(plugin.data_dir),
+        **setup,
+    }
+    answer = await worker.request("initialize", params)
+    if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
+        raise Raised(f"the worker does not speak protocol {PROTOCOL}")
+
+
+async def _start(launch: Launch, listener: Listener) -> WireWorker:
     """Start the process. If the caller is cancelled meanwhile it is seen through first: half a process cannot be ended."""
-    starting = asyncio.ensure_future(Worker.start(launch, listener))
+    starting = asyncio.ensure_future(WireWorker.start(launch, listener))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:

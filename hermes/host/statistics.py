@@ -14,14 +14,12 @@ class Statistics:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
-        self.failures_in_a_row = 0
         self._seconds: deque[float] = deque(maxlen=_REMEMBERED)
 
     def add(self, seconds: float, *, failed: bool) -> None:
         """Count a call that took `seconds`."""
         self.calls += 1
         self.failures += failed
-        self.failures_in_a_row = self.failures_in_a_row + 1 if failed else 0
         self._seconds.append(seconds)
 
     def percentiles_ms(self) -> tuple[float | None, float | None]:

@@ -1,256 +1,233 @@
-"""Owns the worker processes of one plugin: starts them, replaces the dead, stops the stuck, and runs calls in them."""
+"""Owns one plugin over all of its versions: which one serves, what calls came to, and whether any are let through."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from hermes.deadlines import Deadlines
+from hermes.host.breaker import Breaker, State
 from hermes.host.calls import Call
-from hermes.host.exchange import Pending
-from hermes.host.failures import CallEnded, Raised, TimedOut, Unavailable
-from hermes.host.gate import StartGate
+from hermes.host.crew import Watch
+from hermes.host.failures import (
+    CallEnded,
+    Crashed,
+    Disabled,
+    Raised,
+    ResultTooLarge,
+    Superseded,
+    TimedOut,
+)
+from hermes.host.generation import Generation
+from hermes.host.last_error import LastError
 from hermes.host.plugin import Plugin
-from hermes.host.pool import Pool
-from hermes.host.startup import start_worker
 from hermes.host.statistics import Statistics
-from hermes.host.worker import Launch, Worker
-from hermes.observe.logs import Logger
-from hermes.observe.metrics import Metrics
+from hermes.host.worker import Process
+from hermes.sdk.wire import INVALID_PARAMS, NOT_JSON, OUTCOME_UNKNOWN, STILL_RUNNING
+from hermes.values import value
 
-_STOPPING = "Hermes is shutting down"
-_LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}  # all others are info
-_GRACE = 2.0  # seconds a handler has to end after it was told to stop
-_STABLE = 10.0  # seconds after which a worker's death is no sequel of the one before
-_BACKOFF = (
-    0.0,
-    0.0,
-    0.1,
-    0.5,
-    2.0,
-    5.0,
-    15.0,
-    30.0,
-)  # seconds before a start, by the failures in a row before it
+_REMEMBERED = 64  # deaths of workers that are counted once each
+_ENVELOPE = {"data", "error", "warning", "elapsed_ms"}  # with other members it is data, whatever it says
+_ANSWERS = {NOT_JSON, STILL_RUNNING, OUTCOME_UNKNOWN}  # errors of a handler that came to its end
+_BREAKER_METRIC = {"closed": 0, "half_open": 1, "open": 2}
+REMOVED = "its folder is gone"
 
 
-@dataclass(frozen=True, slots=True)
-class LastError:
-    """Why a plugin does not run, or last failed to; `file` is relative to its folder, `at` Unix seconds."""
+@value
+class BreakerSettings:
+    """Failures in a row that open the breaker, and seconds until a probe; `clock` is monotonic."""
 
-    message: str
-    file: str | None
-    line: int | None
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What every supervisor shares: where it tells what happens, and who ends calls that take too long."""
-
-    log: Logger
-    metrics: Metrics
-    deadlines: Deadlines
+    threshold: int = 3
+    cooldown: float = 30.0
+    clock: Callable[[], float] = time.monotonic
 
 
 class Supervisor:
-    """Keeps one version of a plugin running from `start` to `stop`.
+    """The plugin of one name, from its first version to its last.
 
-    `launch` says how a worker is started; `queue_wait` is how many seconds a call waits for one.
+    `discard` is called, and awaited, with every version that has been seen out.
     """
 
     def __init__(
-        self, plugin: Plugin, launch: Launch, *, gate: StartGate, queue_wait: float, watch: Watch
+        self,
+        generation: Generation,
+        *,
+        breaker: BreakerSettings,
+        watch: Watch,
+        discard: Callable[[Plugin], Coroutine[Any, Any, None]],
     ) -> None:
-        self.plugin = plugin
-        self.pool = Pool(plugin.manifest.concurrency, queue_wait=queue_wait, deadlines=watch.deadlines)
+        self.name = generation.plugin.manifest.name
+        self.current = generation
         self.statistics = Statistics()
-        self.last_error: LastError | None = None
-        self.loaded_at = time.time()
-        self._launch = launch
-        self._gate = gate
+        self.reloads = 0
+        self.refused: LastError | None = None
+        """Why the newest version on disk does not serve, None if it does."""
+        self.disabled = False
+        self._breaker_settings = breaker
+        self._discard = discard
         self._metrics = watch.metrics
-        self._deadlines = watch.deadlines
-        self._log = watch.log.bind(plugin=plugin.manifest.name)
-        self._calls: dict[str, Call] = {}
-        self._crashes = 0  # in a row, with no call that succeeded between them
-        self._failed_starts = 0  # in a row
-        self._lost = asyncio.Event()
-        self._stopping = False
+        self._log = watch.log.bind(plugin=self.name)
+        self._deaths: list[object] = []
+        self._draining: set[Generation] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.breaker = self._new_breaker()
+        watch.metrics.queue_depth.labels(self.name).set_function(lambda: self.current.pool.depth)
+        watch.metrics.breaker_state.labels(self.name).set_function(
+            lambda: _BREAKER_METRIC[self.breaker.state]
+        )
 
     @property
-    def broken(self) -> bool:
-        """Say whether there is no worker and the last attempt to start one failed."""
-        return self.last_error is not None and not len(self.pool)
+    def plugin(self) -> Plugin:
+        """The version that serves."""
+        return self.current.plugin
+
+    @property
+    def state(self) -> str:
+        """What `GET /v1/plugins` calls it."""
+        if self.disabled:
+            return "disabled"
+        return "failed" if self.current.broken else "ready"
+
+    @property
+    def last_error(self) -> LastError | None:
+        """What went wrong last with loading it or starting its workers."""
+        return self.refused or self.current.last_error
+
+    @property
+    def draining(self) -> list[Generation]:
+        """Earlier versions that still run calls."""
+        return list(self._draining)
 
     def start(self) -> None:
         """Begin to start workers in the background."""
-        self._own(self._keep())
+        if not self.disabled:
+            self.current.start()
 
     async def stop(self) -> None:
-        """End every worker: those that do not leave when their wire is closed are killed."""
-        self._stopping = True
-        self.pool.refuse(_STOPPING)
-        tasks = list(self._tasks)
-        for task in tasks:
+        """End the workers of every version."""
+        await asyncio.gather(self.current.stop(), *(one.stop() for one in self._draining))
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*map(_end, self.pool))
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def run(self, call: Call) -> Any:
+    def has_room(self) -> bool:
+        """Say whether a call would start at once."""
+        return self.breaker.state == "closed" and self.current.pool.has_room
+
+    async def run(self, plugin: Plugin, call: Call) -> Any:
         """Run a call and return what the handler returned; raises a CallEnded if it returned nothing.
 
-        Cancelling the caller cancels the handler.
+        Superseded says that `plugin` is not the version that serves.
         """
-        worker = await self._take()
+        generation = self.current
+        if generation.plugin is not plugin:
+            raise Superseded("another version serves by now")
+        if self.disabled:
+            raise Disabled
+        breaker = self.breaker
+        settled = False
+        probe = breaker.admit()
         try:
-            await call.on_started()
-            pending = worker.call(call, call.params())
-        except TypeError as error:
-            self.pool.give_back(worker)
-            raise Raised(f"the message cannot be handed to the plugin: {error}") from error
-        except BaseException:
-            self.pool.give_back(worker)
-            raise
-        started = time.perf_counter()
-        failed = True
-        self._calls[call.id] = call
-        try:
-            result = await self._deadlines.wait(pending.answer, call.timeout)
-        except TimeoutError:
-            self._give_up(worker, pending, call=call.id)
-            raise TimedOut(call.timeout) from None
-        except asyncio.CancelledError:
-            self._give_up(worker, pending, call=call.id)
-            raise
-        else:
-            failed = False
-            self._crashes = 0
-            return result
-        finally:
-            if pending.left.is_set():
-                self._calls.pop(call.id, None)
-            self.statistics.add(time.perf_counter() - started, failed=failed)
-
-    def on_log(self, _worker: Worker, text: str, *, level: str, call: str | None) -> None:
-        """Write a plugin's line to the log, with its request_id if it belongs to a call that runs."""
-        running = self._calls.get(call or "")
-        ids = {"request_id": running.message.request_id} if running is not None else {}
-        self._log.log(_LEVELS.get(level, logging.INFO), "plugin_log", text=text, **ids)
-
-    def on_idle(self, _worker: Worker) -> None:
-        """Give the free place to the next call."""
-        self.pool.assign()
-
-    def on_exit(self, worker: Worker, reason: str) -> None:
-        """Replace a worker that died; of one that was never ready, who started it hears by itself."""
-        if not self.pool.remove(worker) or self._stopping:
-            return
-        self._crashes = 1 if time.time() - worker.since > _STABLE else self._crashes + 1
-        self._log.warning("worker_exited", pid=worker.pid, reason=reason)
-        self._count_restart("killed" if worker.killed else "crash")
-        self._lost.set()
-
-    async def _take(self) -> Worker:
-        while True:
-            if self._stopping:
-                raise Unavailable(_STOPPING)
-            if self.broken:
-                raise Unavailable(self.last_error.message if self.last_error else "")
-            worker = await self.pool.take()
-            if not worker.exited.is_set():
-                return worker
-
-    async def _keep(self) -> None:
-        """Start workers as long as some are missing; a plugin that cannot start is tried again, ever more rarely."""
-        while True:
-            if len(self.pool) < self._wanted():
-                await self._start_one()
-            elif len(self.pool) < self.plugin.manifest.workers.max:
-                await _first_of(self._lost, self.pool.demand)
+            answer = await generation.run(call, self.statistics, confirm=lambda: breaker.confirm(probe=probe))
+            settled = True
+            if _is_upstream_failure(answer):
+                self.statistics.failures += 1
+                breaker.fail(probe=probe)
             else:
-                await self._lost.wait()
-            self._lost.clear()
-
-    def _wanted(self) -> int:
-        workers = self.plugin.manifest.workers
-        more = len(self.pool) + 1 if self.pool.depth else 0
-        return min(workers.max, max(workers.min, more))
-
-    async def _start_one(self) -> None:
-        await asyncio.sleep(_BACKOFF[min(max(self._crashes, self._failed_starts), len(_BACKOFF) - 1)])
-        try:
-            async with self._gate.enter(self.pool.demand):
-                worker = await start_worker(self.plugin, self._launch, listener=self)
-        except (CallEnded, OSError, TypeError, ValueError) as error:  # also for what no process can be given
-            self._failed_starts += 1
-            self._count_restart("start")
-            self._note(error)
-        else:
-            self.last_error = None
-            self._failed_starts = 0
-            self.pool.add(worker)
-            self._log.info("worker_ready", pid=worker.pid)
-
-    def _note(self, error: Exception) -> None:
-        where = (error.where if isinstance(error, Raised) else None) or {}
-        file, line = where.get("file"), where.get("line")
-        self.last_error = LastError(
-            str(error),
-            file if isinstance(file, str) else None,
-            line if isinstance(line, int) else None,
-            time.time(),
-        )
-        self._log.error("plugin_not_started", reason=str(error), file=file, line=line)
-        if self.broken:
-            self.pool.refuse(str(error))
-
-    def _count_restart(self, reason: str) -> None:
-        self._metrics.worker_restarts.labels(self.plugin.manifest.name, reason).inc()
-
-    def _give_up(self, worker: Worker, pending: Pending, *, call: str) -> None:
-        worker.paused += 1  # until its handlers have let go, a worker that may be stuck gets nothing new
-        worker.cancel(call)
-        self._own(self._see_off(worker, pending, call=call))
-
-    async def _see_off(self, worker: Worker, pending: Pending, *, call: str) -> None:
-        """Wait for a handler that was told to stop; a worker that does not let go of it is killed."""
-        try:
-            async with asyncio.timeout(_GRACE):
-                await pending.left.wait()
-        except TimeoutError:
-            self._log.warning("worker_stuck", pid=worker.pid)
-            worker.kill()
-        else:
-            worker.paused -= 1
-            self.pool.assign()
+                breaker.succeed(probe=probe)
+        except (TimedOut, Crashed, Raised, ResultTooLarge) as failure:
+            settled = True
+            self._judge(failure, breaker, probe=probe)
+            raise
         finally:
-            self._calls.pop(call, None)
+            if not settled:
+                breaker.abandon(probe=probe)
+        return answer
 
-    def _own(self, work: Any) -> None:
+    def replace(self, generation: Generation) -> None:
+        """Let another version serve from now on; the one before finishes its calls and is let go."""
+        self._retire(self.current, lambda: Superseded("another version serves by now"))
+        self.reloads += self.current.usable and not self.disabled
+        self.current = generation
+        self.disabled = False
+        self.refused = None
+        self.breaker = self._new_breaker()
+        generation.start()
+
+    def disable(self) -> None:
+        """Take no calls; running ones finish, then the workers leave."""
+        self.disabled = True
+        self._own(self.current.retire(Disabled))
+
+    def remove(self, on_gone: Callable[[Supervisor], None]) -> None:
+        """Take no calls any more; `on_gone` is told when those that run have ended."""
+        self._retire(self.current, lambda: Superseded(REMOVED))
+        self._own(self._tell(on_gone))
+
+    def processes(self) -> list[Process]:
+        """Return what runs for it now, earlier versions included."""
+        return [one for generation in {self.current, *self._draining} for one in generation.processes()]
+
+    async def _tell(self, on_gone: Callable[[Supervisor], None]) -> None:
+        while self._draining:
+            await asyncio.wait({task for task in self._tasks if task is not asyncio.current_task()})
+        on_gone(self)
+
+    def forget(self) -> None:
+        """Leave the metrics: no plugin of this name is there any more."""
+        for gauge in (self._metrics.queue_depth, self._metrics.breaker_state):
+            gauge.remove(self.name)
+
+    def _retire(self, generation: Generation, why: Callable[[], CallEnded]) -> None:
+        self._draining.add(generation)
+        self._own(self._see_out(generation, why))
+
+    async def _see_out(self, generation: Generation, why: Callable[[], CallEnded]) -> None:
+        try:
+            await generation.retire(why)
+            await self._discard(generation.plugin)
+        finally:
+            self._draining.discard(generation)
+
+    def _judge(self, failure: CallEnded, breaker: Breaker, *, probe: bool) -> None:
+        if isinstance(failure, Crashed):
+            if failure.death in self._deaths and not probe:
+                return
+            self._deaths = [*self._deaths[-_REMEMBERED:], failure.death]
+            breaker.fail(probe=probe)
+        elif isinstance(failure, Raised) and failure.code == INVALID_PARAMS:
+            breaker.abandon(probe=probe)  # nothing ran
+        elif isinstance(failure, ResultTooLarge) or (
+            isinstance(failure, Raised) and failure.code in _ANSWERS
+        ):
+            breaker.succeed(probe=probe)
+        else:
+            breaker.fail(probe=probe)
+
+    def _new_breaker(self) -> Breaker:
+        settings = self._breaker_settings
+
+        def on_change(state: State, failures: int) -> None:
+            if self.breaker is breaker:  # else an earlier version's last calls tell of it
+                self._on_breaker(state, failures)
+
+        breaker = Breaker(settings.threshold, settings.cooldown, clock=settings.clock, on_change=on_change)
+        return breaker
+
+    def _on_breaker(self, state: State, failures: int) -> None:
+        level = "warning" if state == "open" else "info"
+        getattr(self._log, level)(f"breaker_{state}", failures=failures)
+        if state == "open":
+            self.current.pool.refuse(self.breaker.refusal)
+
+    def _own(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _first_of(*events: asyncio.Event) -> None:
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-
-
-async def _end(worker: Worker) -> None:
-    worker.close()
-    try:
-        async with asyncio.timeout(_GRACE):
-            await worker.exited.wait()
-    except TimeoutError:
-        worker.kill()
-        await worker.exited.wait()
+def _is_upstream_failure(answer: Any) -> bool:
+    is_envelope = isinstance(answer, dict) and answer.keys() <= _ENVELOPE
+    error = answer.get("error") if is_envelope else None
+    return isinstance(error, dict) and error.get("code") == "upstream_unavailable"

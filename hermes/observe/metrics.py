@@ -33,13 +33,7 @@ class Metrics:
             bounds=_STAGES,
         )
         self.registry.register(self.stage_seconds)
-        self.queue_depth = self._gauge("queue_depth", "Calls that wait for a worker, by plugin.", "plugin")
-        self.worker_restarts = self._counter(
-            "worker_restarts",
-            "Workers that ended and were replaced, by plugin and reason.",
-            "plugin",
-            "reason",
-        )
+        self._declare_host()
         self.sse_subscribers = self._gauge("sse_subscribers", "Open event streams.")
         self.sse_dropped = self._counter(
             "sse_dropped", "Event streams that Hermes ended, by reason.", "reason"
@@ -53,6 +47,24 @@ class Metrics:
         self.journal_entries = self._counter("journal_entries", "Entries written to the journal.")
         self.messages_removed = self._counter("messages_removed", "Messages that the journal has forgotten.")
         self.pending = self._gauge("pending_messages", "Messages that were accepted and have not ended.")
+
+    def _declare_host(self) -> None:
+        self.queue_depth = self._gauge("queue_depth", "Calls that wait for a worker, by plugin.", "plugin")
+        self.worker_restarts = self._counter(
+            "worker_restarts",
+            "Workers that ended and were replaced, by plugin and reason.",
+            "plugin",
+            "reason",
+        )
+        self.breaker_state = self._gauge(
+            "breaker_state", "A plugin's circuit breaker: 0 closed, 1 half open, 2 open.", "plugin"
+        )
+        self.reloads = self._counter(
+            "reloads",
+            "Changes of plugins, by plugin and result (loaded, swapped, failed, removed).",
+            "plugin",
+            "result",
+        )
 
     def render(self) -> bytes:
         """Return all of them in the text format of Prometheus."""

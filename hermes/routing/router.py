@@ -36,6 +36,10 @@ class Router:
         """Put `entries` in place of all there were, in one step; after a ConfigError the old ones stay in force."""
         self._lexicon = Lexicon(entries)
 
+    def use(self, lexicon: Lexicon) -> None:
+        """Put a lexicon in the place of the one in force, in one step."""
+        self._lexicon = lexicon
+
     def rivals(self, decision: Decision) -> list[Candidate]:
         """Return the candidates of a decision to clarify that the question is about."""
         return rivals_of(decision.candidates, self._thresholds)

@@ -1,15 +1,17 @@
-"""What a handler finds in its `context`: progress, a logger, `once` and the call's own facts. One a call."""
+"""What a handler finds in its `context`: progress, a logger, `once`, `send` and the call's own facts. One a call."""
 
 from __future__ import annotations
 
 import contextvars
 import io
 import logging
+import os
 import time
 from typing import Any
 
 from hermes.sdk.once import Once
 from hermes.sdk.requests import Requests
+from hermes.sdk.send import Send
 from hermes.sdk.wire import Wire
 
 current_call: contextvars.ContextVar[str | None] = contextvars.ContextVar("current_call", default=None)
@@ -50,6 +52,9 @@ class WireHandler(logging.Handler):
         send_log(self._wire, text, level=_LEVELS.get(record.levelname, "info"))
 
 
+_LONGEST = 4096  # characters of a line that has not ended
+
+
 class PrintedLines(io.TextIOBase):
     """Stands in for `sys.stdout`: what a plugin prints becomes log lines and never touches the wire.
 
@@ -75,7 +80,9 @@ class PrintedLines(io.TextIOBase):
         """Keep text until its line is whole, then send the line."""
         call = current_call.get()
         *lines, rest = (self._begun.pop(call, "") + text).split("\n")
-        if rest:
+        if len(rest) > _LONGEST:  # it may never end
+            lines.append(rest)
+        elif rest:
             self._begun[call] = rest
         for line in lines:
             if line.strip():
@@ -83,13 +90,16 @@ class PrintedLines(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Send what the running call has begun and not ended: the call is over."""
+        """Send what was begun and not ended, by the running call or outside of calls: that is over."""
         if current_call.get() in self._begun:
             self.write("\n")
 
 
 def send_log(wire: Wire, text: str, *, level: str) -> None:
-    """Send one log line, marked with the call it belongs to."""
+    """Send one log line, marked with the call it belongs to; a forked process writes it to stderr, which is logged too."""
+    if wire.is_cut:
+        os.write(2, text.encode("utf-8", "replace") + b"\n")
+        return
     params = {"level": level, "text": text}
     call = current_call.get()
     wire.notify("log", params if call is None else params | {"call": call})
@@ -106,6 +116,7 @@ def build_context(
         "progress": Progress(wire, params["call"]),
         "log": log,
         "once": Once(requests, params["call"], log=log),
+        "send": Send(requests, params["call"]),
         "config": setup.get("config") or {},
         "secrets": setup.get("secrets") or {},
         "data_dir": setup.get("data_dir"),

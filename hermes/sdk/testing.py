@@ -9,6 +9,10 @@ What `context["once"]` keeps is gone after the call, unless the call brings a st
     call = Call(once=OnceStore())
     first, again = await run(handle, {}, call=call), await run(handle, {}, call=call)
 
+What `context["send"]` is answered is the test's to say, by intent; an answer is read as that of a handler:
+
+    call = Call(send={"ticket.get": {"data": {"title": "down"}}, "ticket.close": lambda payload: payload["id"]})
+
 It checks neither the manifest nor the payload against its schema; `hermes check` and the daemon do that.
 """
 
@@ -22,7 +26,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -30,12 +34,13 @@ from typing import Any, cast
 from hermes.sdk.context import WireHandler, build_context
 from hermes.sdk.once_store import Kept, OnceStore
 from hermes.sdk.requests import Requests
-from hermes.sdk.wire import Wire, encode
+from hermes.sdk.wire import INVALID_PARAMS, Wire, encode
 from hermes.sdk.worker import Handler
 
-__all__ = ["Call", "Kept", "Line", "OnceStore", "Outcome", "load", "run"]
+__all__ = ["Call", "Kept", "Line", "OnceStore", "Outcome", "Sent", "load", "run"]
 
 _ENVELOPE = frozenset({"data", "error", "warning"})
+_SENT = _ENVELOPE | {"elapsed_ms"}  # what `send` gives, which a handler may hand on as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Call:
     """Where the plugin may write; None gives it a fresh folder that is gone after the call."""
     once: OnceStore | None = None
     """What `context["once"]` knows: the same store in two calls makes the second a retry of the first."""
+    send: Mapping[str, Any | Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
+    """What `context["send"]` is answered, by intent, or a function that makes that of the payload; all else is refused."""
     session: Mapping[str, Any] = field(default_factory=dict)
     principal: Mapping[str, Any] = field(
         default_factory=lambda: {"kind": "local", "id": "local", "person": None}
@@ -66,10 +73,19 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that the handler sent with `context["send"]`."""
+
+    intent: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a call came to: `data`, `error` and `warning` as in the envelope, and what was told on the way.
 
-    `error` is None or `{"code", "message", "retryable"}`; `logs` are the lines given to `context["log"]`.
+    `error` is None or `{"code", "message", "retryable"}`; `logs` are the lines given to `context["log"]`, `sent` the
+    messages given to `context["send"]`.
     """
 
     data: Any
@@ -77,22 +93,35 @@ class Outcome:
     warning: str | None
     progress: tuple[Line, ...]
     logs: tuple[str, ...]
+    sent: tuple[Sent, ...] = ()
 
 
 class _Transcript(Wire):
     """A wire that leads nowhere: it keeps what the handler sends, if that could be sent at all, and answers it."""
 
-    def __init__(self, store: OnceStore) -> None:
+    def __init__(self, store: OnceStore, answers: Mapping[str, Any]) -> None:
         self._frames: list[dict[str, Any]] = []
         self._store = store
+        self._answers = answers
         self.requests = Requests(self)
 
     def send(self, frame: dict[str, Any]) -> None:
         frame = json.loads(encode(frame))
         self._frames.append(frame)
         if "id" in frame:
-            answer = {"id": frame["id"]} | self._store.answer(frame["method"], frame["params"])
+            answer = {"id": frame["id"]} | self._answer(frame["method"], frame["params"])
             asyncio.get_running_loop().call_soon(self.requests.accept, json.loads(encode(answer)))
+
+    def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method != "send":
+            return self._store.answer(method, params)
+        intent = params["intent"]
+        if intent not in self._answers:
+            reason = f"the test has no answer for {intent!r}; give it one with Call(send={{{intent!r}: …}})"
+            return {"error": {"code": INVALID_PARAMS, "message": reason}}
+        answer = self._answers[intent]
+        given = answer(params["payload"]) if callable(answer) else answer
+        return {"result": {"elapsed_ms": 0.0} | _envelope(given)}
 
     def sent(self, method: str) -> list[dict[str, Any]]:
         return [frame["params"] for frame in self._frames if frame["method"] == method]
@@ -147,7 +176,7 @@ async def run(
             "locale": locale,
         }
         store = call.once or OnceStore()
-        transcript = _Transcript(store)
+        transcript = _Transcript(store, call.send)
         params = json.loads(encode(_params(payload, call)))
         log, requests = _log(transcript), transcript.requests
         context = build_context(transcript, params, setup=setup, requests=requests, log=log)
@@ -183,18 +212,24 @@ def _log(transcript: _Transcript) -> logging.Logger:
     return log
 
 
-def _outcome(result: Any, transcript: _Transcript) -> Outcome:
-    is_envelope = (
-        isinstance(result, dict) and result.keys() <= _ENVELOPE and result.keys() & {"data", "error"}
-    )
+def _envelope(result: Any) -> dict[str, Any]:
+    members = result.keys() if isinstance(result, dict) else set()
+    is_envelope = members == _SENT or (members <= _ENVELOPE and members & {"data", "error"})
     envelope = result if is_envelope else {"data": result}
     error = envelope.get("error")
     if isinstance(error, str):
         error = {"code": "plugin_error", "message": error}
+    return {
+        "data": envelope.get("data"),
+        "error": None if error is None else {"retryable": False} | error,
+        "warning": envelope.get("warning"),
+    }
+
+
+def _outcome(result: Any, transcript: _Transcript) -> Outcome:
     return Outcome(
-        data=envelope.get("data"),
-        error=None if error is None else {"retryable": False} | error,
-        warning=envelope.get("warning"),
+        **_envelope(result),
         progress=tuple(Line(line["text"], line.get("percent")) for line in transcript.sent("progress")),
         logs=tuple(line["text"] for line in transcript.sent("log")),
+        sent=tuple(Sent(one["intent"], one["payload"]) for one in transcript.sent("send")),
     )

@@ -22,7 +22,9 @@ OUTCOME_UNKNOWN = -32012
 CANCELLED = -32800
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_READ_SIZE = 1 << 18
+_READ_SIZE = (
+    1 << 16
+)  # more is memory that the system maps anew for every read, which takes longer than all the rest
 
 
 def encode(frame: dict[str, Any]) -> bytes:
@@ -48,12 +50,15 @@ def text_of(error: BaseException) -> str:
 class Wire:
     """Frames over two file descriptors. Writing is safe from any thread; reading belongs to the event loop."""
 
+    is_cut = False
+    """Whether nobody is at the other end."""
+
     def __init__(self, read_fd: int, write_fd: int) -> None:
         os.set_blocking(read_fd, False)
         self.read_fd = read_fd
         self._write_fd = write_fd
         self._lock = threading.Lock()
-        self._rest = b""
+        self._parts: list[bytes] = []  # of a line that has not ended
 
     def send(self, frame: dict[str, Any]) -> None:
         """Write one frame whole; raises what `encode` raises, before a byte is written."""
@@ -86,10 +91,23 @@ class Wire:
             return True
         if not chunk:
             return False
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if b"\n" not in chunk:
+            self._parts.append(chunk)
+            return True
+        *lines, rest = b"".join((*self._parts, chunk)).split(b"\n")
+        self._parts = [rest]
         for line in lines:
             self._accept(line, accept)
         return True
+
+    def cut(self) -> None:
+        """Let go of the host, in a process that was forked off: it would hear and answer in its parent's place."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for end in (self.read_fd, self._write_fd):
+            os.dup2(null, end, inheritable=False)
+        os.close(null)
+        self._lock = threading.Lock()  # a thread that is not here may have held it
+        self.is_cut = True
 
     def _accept(self, line: bytes, accept: Callable[[dict[str, Any]], None]) -> None:
         try:

@@ -1,19 +1,17 @@
-"""The process a Python plugin runs in: `python -m hermes.sdk.worker`, started by the host and never by hand."""
+"""The process a Python plugin runs in: `python -m hermes.sdk.worker [LIMITS]`, started by the host and never by hand."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ctypes
 import importlib
 import logging
 import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 
+from hermes.sdk import bootstrap
 from hermes.sdk.context import PrintedLines, WireHandler, build_context, current_call
 from hermes.sdk.failures import describe, locate
 from hermes.sdk.once import OutcomeUnknown, StillRunning
@@ -33,7 +31,6 @@ from hermes.sdk.wire import (
 Handler = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
 _BY_HAND = "This is the worker process of a Hermes plugin; the daemon starts it. Try: hermes run"
-_PR_SET_PDEATHSIG = 1
 
 
 class Worker:
@@ -76,11 +73,23 @@ class Worker:
         self._setup = params
         entry = params.get("entry") or "plugin:handle"
         try:
-            self._handler = load_handler(entry)
+            self._move_in(params)
+            try:
+                self._handler = load_handler(entry)
+            finally:
+                self._printed.finish()
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit too
             self._fail(request_id, error)
         else:
             self._wire.reply(request_id, {"protocol": PROTOCOL})
+
+    def _move_in(self, params: dict[str, Any]) -> None:
+        """Make a process that may have been started for any plugin this one's."""
+        if params.get("directory"):
+            os.chdir(params["directory"])
+        self._root = Path.cwd()
+        os.environ.update(params.get("environment") or {})
+        bootstrap.apply(params.get("limits") or {})
 
     def _handle(self, request_id: Any, params: dict[str, Any]) -> None:
         if self._handler is None:
@@ -170,15 +179,7 @@ def load_handler(entry: str) -> Handler:
 
 
 def take_wire() -> tuple[Wire, PrintedLines]:
-    """Take stdin and stdout for the wire and leave harmless ones in their place; return also the one that prints.
-
-    What else is open is closed: the host's event loop leaves its children copies of all three, which would keep a
-    stdout open that the plugin has closed.
-    """
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2:
-            with contextlib.suppress(OSError):  # the one that was open for the listing
-                os.close(int(name))
+    """Take stdin and stdout for the wire and leave harmless ones in their place; return also the one that prints."""
     wire = Wire(os.dup(0), os.dup(1))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -188,18 +189,16 @@ def take_wire() -> tuple[Wire, PrintedLines]:
     return wire, printed
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to end this process when the daemon dies, so that a busy loop cannot outlive it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
 def main() -> None:
-    """Run until the host closes the wire or asks to stop."""
+    """Run until the host closes the wire or asks to stop; the argument is what the bootstrap takes."""
     if sys.stdin.isatty():
         sys.exit(_BY_HAND)
-    die_with_parent()
+    limits = bootstrap.parse(sys.argv.pop(1)) if len(sys.argv) > 1 else {}
+    bootstrap.die_with_parent(limits.pop("parent", os.getppid()))
+    bootstrap.close_inherited()
+    bootstrap.apply(limits)
     wire, printed = take_wire()
+    os.register_at_fork(after_in_child=wire.cut)
     logging.basicConfig(level=logging.INFO, handlers=[WireHandler(wire)], format="%(message)s")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -71,7 +71,11 @@ def test_whatever_moment_hermes_dies_at_while_it_works_off_a_backlog_each_messag
     bodies = [errand(chance) | {"request_id": new_id()} for _ in range(_BACKLOG)]
     for body in bodies:
         body["payload"]["gate"] = str(gate)
-    home = furnish(tmp_path, {"limits": {"pending": 10 * _BACKLOG}}, [plugin_folder("ledger")])
+    home = furnish(
+        tmp_path,
+        {"limits": {"pending": 10 * _BACKLOG, "plugin_queue": 10 * _BACKLOG}},
+        [plugin_folder("ledger")],
+    )
     backlog = hand_in(start(home), bodies)
     gate.touch()
     book.sent += backlog

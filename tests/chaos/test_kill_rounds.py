@@ -14,8 +14,10 @@ import pytest
 
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
-from tests.support.daemon import Daemon, furnish, left_behind, plugin_folder, spawn, start
+from tests.support.daemon import Daemon, furnish, plugin_folder, spawn, start
 from tests.support.senders import Book, errand, listening, sending
+from tests.support.strays import strays
+from tests.support.waiting import until
 
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
 _ROUNDS, _LONGEST = (100, 0.8) if _SOAK else (20, 0.5)  # and seconds of load in one
@@ -88,10 +90,8 @@ def reckon(daemon: Daemon, book: Book, seed: str) -> None:
         settle(daemon, book)
         complaints = account(daemon, book)
         sys.stdout.write(figures(daemon, book) + "\n")
-        workers = {worker["pid"] for worker in daemon.plugin("ledger")["workers"]}
-        strangers = [one for one in left_behind(daemon.home) if one.pid not in workers | {daemon.pid}]
         assert complaints == [], f"{len(complaints)} of {len(book.sent)} with HERMES_SEED={seed}"
-        assert strangers == []
+        until(lambda: not strays(daemon))
         assert len(book.sent) > _ROUNDS
     finally:
         daemon.stop()

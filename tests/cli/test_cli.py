@@ -10,6 +10,7 @@ import pytest
 from hermes import __version__
 from tests.cli.command import Hermes
 
+PLUGIN_COMMANDS = ("check", "disable", "enable", "list", "new", "reload", "requirements")
 COMMANDS = ("check", "messages", "plugins", "route", "run", "send")
 
 
@@ -29,7 +30,7 @@ def test_the_command_imports_nothing_large_before_it_knows_what_to_do() -> None:
         "sqlite3",
         "ssl",
     )
-    code = f"import sys, hermes.cli; print([name for name in {large} if name in sys.modules])"
+    code = f"import sys, hermes.cli, hermes.cli.plugins; print([name for name in {large} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
@@ -40,6 +41,15 @@ def test_every_command_is_listed_and_explains_itself(lonely: Hermes) -> None:
         explained = lonely(name, "--help")
         assert explained.code == 0
         assert explained.out.startswith(f"Usage: hermes {name} ")
+
+
+def test_every_command_on_plugins_is_listed_and_explains_itself(lonely: Hermes) -> None:
+    listed = lonely("plugins", "--help").out
+    for name in PLUGIN_COMMANDS:
+        assert f"\n  {name} " in listed
+        explained = lonely("plugins", name, "--help")
+        assert explained.code == 0
+        assert explained.out.startswith(f"Usage: hermes plugins {name} ")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +74,9 @@ def test_every_command_is_listed_and_explains_itself(lonely: Hermes) -> None:
         (["messages", "retry"], "Missing argument 'ID...'"),
         (["messages", "confirm", "a b"], "an id has 1 to 128 characters"),
         (["check", "--fly"], "No such option"),
+        (["plugins", "fly"], "No such command 'fly'"),
+        (["plugins", "reload"], "Missing argument 'NAME'"),
+        (["plugins", "reload", b"\xff"], "it is not UTF-8 text"),
     ],
 )
 def test_wrong_usage_ends_with_code_2_and_says_what_is_wrong(
@@ -80,6 +93,9 @@ def test_wrong_usage_ends_with_code_2_and_says_what_is_wrong(
         ["send", "你好"],
         ["route", "x"],
         ["plugins", "list"],
+        ["plugins", "reload", "x"],
+        ["plugins", "disable", "x"],
+        ["plugins", "enable", "x"],
         ["messages", "list"],
         ["messages", "show", "a"],
         ["messages", "retry", "a"],
@@ -91,5 +107,5 @@ def test_a_daemon_that_is_not_there_is_one_line_on_stderr(lonely: Hermes, argume
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         "Error: cannot reach http://127.0.0.1:1: connection refused; is the daemon running? "
-        "start it with: hermes run\n"
+        "start it with: hermes run; another address is given with --url or in HERMES_URL\n"
     )

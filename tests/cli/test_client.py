@@ -47,7 +47,9 @@ def test_a_problem_is_raised_with_its_code_and_sentence(scripted: Scripted) -> N
     with pytest.raises(Declined) as raised:
         Client(scripted.start()).get("/v1/plugins")
     assert raised.value.code == "unauthorized"
-    assert str(raised.value) == "unauthorized: send the key; give the key with --key or in HERMES_KEY"
+    assert str(raised.value) == (
+        "unauthorized: send the key; give it with --key or in HERMES_KEY; the daemon keeps it in admin.key of its state_dir"
+    )
 
 
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect"])
@@ -98,7 +100,7 @@ def test_a_daemon_that_is_not_there_is_told_with_what_to_do() -> None:
     assert not raised.value.sent
     assert str(raised.value) == (
         f"cannot reach http://127.0.0.1:{port}: connection refused; is the daemon running? "
-        "start it with: hermes run"
+        "start it with: hermes run; another address is given with --url or in HERMES_URL"
     )
 
 

@@ -19,6 +19,7 @@ PROGRESS = {"type": "PROGRESS", "seq": 3, "text": "正在复述 1/2", "percent":
 SUCCEEDED = {"type": "TOOL_SUCCEEDED", "seq": 4}
 ASKED = {"type": "PROGRESS", "seq": 2, "stage": "awaiting_confirmation", "text": "执行吗？"}
 UNDECIDED = {"request_id": "r-1", "status": "awaiting_confirmation"}
+APPROVED = UNDECIDED | {"confirmation": {"approved": True}}
 DONE = {"request_id": "r-1", "status": "succeeded"}
 RUNNING = {"request_id": "r-1", "status": "running"}
 
@@ -203,6 +204,30 @@ def test_a_message_that_was_accepted_and_decided_before_is_only_followed(
     assert heard == [RECEIVED, ASKED, STARTED, SUCCEEDED]
     assert paths(scripted) == ["GET /r-1/events", "GET /r-1"] * 2
     assert heard.questions == []
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_decided_message_that_no_worker_has_taken_yet_is_followed_without_a_question(
+    scripted: Scripted, heard: Heard, *, approved: bool
+) -> None:
+    decided = UNDECIDED | {"confirmation": {"approved": approved}}
+    scripted.say(stream(frame(RECEIVED, 1), frame(ASKED, 2)))
+    scripted.say_json(decided)
+    scripted.say(stream())
+    scripted.say_json(decided)
+    scripted.say(stream(frame(STARTED, 3), frame(SUCCEEDED, 4)))
+    scripted.say_json(DONE)
+    assert heard.deliver(scripted.start(), accepted=True) == DONE
+    assert heard == [RECEIVED, ASKED, STARTED, SUCCEEDED]
+    assert heard.questions == []
+
+
+def test_an_approved_message_that_waits_for_a_worker_at_the_deadline_is_returned_as_it_is(
+    scripted: Scripted, heard: Heard
+) -> None:
+    scripted.say(stream(frame(ASKED, 1)))
+    scripted.say_json(APPROVED)
+    assert heard.deliver(scripted.start(), deadline=time.monotonic(), accepted=True) == APPROVED
 
 
 def test_a_daemon_that_is_gone_at_the_deadline_is_told(scripted: Scripted, heard: Heard) -> None:

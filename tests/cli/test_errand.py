@@ -6,7 +6,7 @@ import json
 
 from tests.cli.asking import record, say_asking
 from tests.cli.command import Hermes
-from tests.cli.scripted import Scripted
+from tests.cli.scripted import Scripted, stream
 
 ZH = {"text": "打印机坏了"}
 EN = {"text": "the printer is broken"}
@@ -40,3 +40,18 @@ def test_with_json_the_record_is_printed_and_nobody_asked_even_on_a_terminal(
         "awaiting_confirmation: ticket.create 正在等待确认，用 hermes messages confirm r-1 "
     )
     assert "[y/N]" not in lonely.on_terminal("send", "x", "--json", "--url", url)
+
+
+def test_who_stops_waiting_for_an_approved_call_is_told_that_it_goes_on(
+    lonely: Hermes, scripted: Scripted
+) -> None:
+    queued = record(EN, confirmation={"approved": True})
+    scripted.say_json(queued)
+    scripted.say(stream())
+    scripted.say_json(queued)
+    done = lonely("messages", "confirm", "r-1", "--wait", "0", HERMES_URL=scripted.start())
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "ticket.create was approved and waits for a free worker; "
+        "not ended yet, it goes on: hermes messages show r-1\n"
+    )

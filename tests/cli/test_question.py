@@ -182,6 +182,29 @@ def test_a_question_that_somebody_else_decides_is_taken_back(lonely: Hermes, scr
     assert (terminal.process.returncode, answers(scripted)) == (0, [])
 
 
+def test_a_question_that_somebody_else_approves_is_taken_back_before_a_worker_is_free(
+    lonely: Hermes, scripted: Scripted
+) -> None:
+    say_asking(scripted, record(EN))
+    scripted.say_json(record(EN, confirmation={"approved": True}))
+    say_end(scripted, succeeded(EN))
+    with lonely.at_terminal("send", "x", "--url", scripted.start()) as terminal:
+        terminal.until(YES_OR_NO)
+        assert "\nSomebody else has decided, or it has expired.\n" in plain(terminal.rest())
+    assert (terminal.process.returncode, answers(scripted)) == (0, [])
+
+
+def test_nobody_is_asked_about_what_was_approved_on_the_terminal(lonely: Hermes, scripted: Scripted) -> None:
+    queued = record(EN, confirmation={"approved": True})
+    scripted.say_json(queued)
+    question = {"type": "PROGRESS", "stage": "awaiting_confirmation", "text": "?"}
+    scripted.say(stream(frame(question, 1)))
+    scripted.say_json(queued)
+    say_end(scripted, succeeded(EN))
+    shown = lonely.on_terminal("messages", "confirm", "r-1", "--url", scripted.start())
+    assert plain(shown).strip() == "OPS-7"
+
+
 def test_a_question_controls_no_terminal_and_says_when_it_does_not_show_all() -> None:
     shown = description(record({"lines": list(range(100)), "x": "\x1b[2J\u202etxt"}))
     assert shown.count("\n") < 50

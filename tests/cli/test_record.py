@@ -35,6 +35,10 @@ KEY = {"kind": "key", "id": "ops", "person": "slack:U1"}
             ),
             "asked by key:ops (slack:U1), declined by key:ops (slack:U1) at 2026-11-30 15:00:00",
         ),
+        (
+            record(CALL, confirmation={"approved": True, "decided_by": KEY, "decided_at": LATER}),
+            "asked by local:local, approved by key:ops (slack:U1) at 2026-11-30 15:00:00",
+        ),
         (failed(CALL, "confirmation_expired", "Nobody confirmed it."), "asked by local:local, never decided"),
     ],
 )
@@ -46,4 +50,22 @@ def test_who_asked_and_who_decided_is_shown(
     assert f"confirm   {line}" in lines
     assert "retry of  r-0" in lines
     waits = lines[-1].startswith("ticket.create waits for a confirmation: hermes messages confirm r-1")
-    assert waits == (shown["status"] == "awaiting_confirmation")
+    confirmation = shown["confirmation"]
+    assert waits == (shown["status"] == "awaiting_confirmation" and confirmation["approved"] is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("the printer is broken", "ticket.create was approved and waits for a free worker"),
+        ("打印机坏了", "已同意 ticket.create，正在等待空闲的工作进程"),
+    ],
+)
+def test_an_approved_call_without_a_worker_is_shown_as_such_and_not_to_be_confirmed_again(
+    lonely: Hermes, scripted: Scripted, text: str, sentence: str
+) -> None:
+    shown = record({"text": text}, confirmation={"approved": True, "decided_by": KEY, "decided_at": LATER})
+    scripted.say_json(shown)
+    done = lonely("messages", "show", "r-1", HERMES_URL=scripted.start())
+    assert done.lines[-1] == sentence
+    assert "messages confirm" not in done.out

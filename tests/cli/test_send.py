@@ -257,7 +257,9 @@ def test_a_key_that_is_missing_or_wrong_is_told(lonely: Hermes, start_daemon: St
     refused = lonely("send", "x", HERMES_URL=daemon.url)
     assert refused.code == 1
     assert refused.err.startswith("Error: unauthorized: ")
-    assert refused.err.endswith("; give the key with --key or in HERMES_KEY\n")
+    assert refused.err.endswith(
+        "; give it with --key or in HERMES_KEY; the daemon keeps it in admin.key of its state_dir\n"
+    )
     assert lonely("send", "x", "--key", "wrong", HERMES_URL=daemon.url).code == 1
     arguments = ("send", "--intent", "lab.give", "--payload", '{"what": "text"}')
     assert lonely(*arguments, HERMES_URL=daemon.url, HERMES_KEY=key).out == "just text\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hermes.cli.terminal import local_time, print_facts, print_table, short
@@ -26,6 +28,39 @@ def test_a_long_line_is_left_whole(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("TEXT",), [("字" * 500,)])
     print_facts({"text": "字 " * 500})
     assert [len(line.split("字")) - 1 for line in capsys.readouterr().out.splitlines()] == [0, 500, 500]
+
+
+def test_columns_leave_a_table_only_where_it_is_too_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header, rows = ("NAME", "HASH", "TEXT"), [("网站", "0123", "一, 二, three"), ("b", None, "x" * 30)]
+    least = ("TEXT", "HASH")
+    print_table(header, rows, least=least)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    for columns, lines in {
+        60: ["NAME  HASH  TEXT", "网站  0123  一, 二, three", "b     –     " + "x" * 30],
+        22: ["NAME  HASH", "网站  0123", "    text 一, 二,", "    three", "b     –", "    text " + "x" * 30],
+        9: [
+            "NAME",
+            "网站",
+            "    hash 0123",
+            "    text 一,",
+            "    二,",
+            "    three",
+            "b",
+            "    text " + "x" * 30,
+        ],
+    }.items():
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_table(header, rows, least=least)
+        assert _plain(capsys.readouterr().out) == lines
+
+
+def _plain(out: str) -> list[str]:
+    return re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
 
 
 def test_facts_that_are_none_are_left_out_and_lines_stay_in_their_column(

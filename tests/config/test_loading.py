@@ -114,7 +114,7 @@ plugins: {echo: 3}
         "8 webhooks: is not available in this version; remove it",
         (
             "9 nonsense: is not a known key; allowed here: auth, circuit_breaker, hermes, journal, limits, "
-            "plugins, router, sessions"
+            "plugins, reload, router, sessions"
         ),
         "10 plugins.echo: must be a mapping of keys to values; it is 3",
     ]

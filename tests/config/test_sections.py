@@ -68,7 +68,7 @@ def test_what_is_no_address_is_refused(bind: str) -> None:
         ("limits", "result_bytes", "0"),
         ("limits", "shutdown_grace", "-1"),
         ("limits", "pending", "many"),
-        ("limits", "hops", "8"),
+        ("limits", "hops", "0"),
         ("limits", "frame_bytes", "65536"),
         ("router", "clarify_threshold", "0.5"),
     ],

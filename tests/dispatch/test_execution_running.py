@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hermes.dispatch.pipeline import PipelineSettings
 from hermes.errors import Conflict
 from tests.support.bench import CRASH, HOLD, OBEY, SLEEP, TIDY, eventually
-from tests.support.house import House
+from tests.support.house import SETTINGS, House
 
 ECHO = "async def handle(message, context):\n    return message['payload']\n"
 
@@ -101,9 +101,7 @@ async def test_after_so_many_crashes_a_call_is_given_up(
 
 async def test_a_result_over_the_limit_is_refused_however_it_comes(house: House) -> None:
     house.write("p", "async def handle(message, context):\n    return 'x' * message['payload']['size']\n")
-    settings = PipelineSettings(
-        pending=100, pending_bytes=1 << 24, result_bytes=5000, inline_bytes=100, locale="zh"
-    )
+    settings = replace(SETTINGS, result_bytes=5000, inline_bytes=100, locale="zh")
     house.open(settings, frame_bytes=10_000)
     for size in (4990, 6000, 20_000):
         record = await house.send(None, "p", payload={"size": size})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hermes.auth.policy import Caller
-from hermes.errors import Conflict
+from hermes.dispatch.retries import UnderWay
 from hermes.messages import Principal
 from tests.support.bench import eventually
 from tests.support.doer import Doer, error_of, open_again
@@ -136,7 +136,7 @@ async def test_retries_in_parallel_while_the_step_is_stuck_can_do_nothing_and_ge
     assert error_of(late)[0] == "plugin_timeout"
     three = (doer.send(retry_of=late["request_id"]) for _ in range(3))
     record, *others = sorted(await asyncio.gather(*three, return_exceptions=True), key=str, reverse=True)
-    assert [type(other) for other in others] == [Conflict, Conflict]
+    assert [type(other) for other in others] == [UnderWay, UnderWay]
     assert not isinstance(record, BaseException)
     assert error_of(record) == RUNNING
     assert record["envelope"]["error"]["retryable"] is True
@@ -159,7 +159,7 @@ async def test_a_step_that_is_stuck_for_ever_is_unknown_once_its_worker_is_kille
     doer.day()
     three = (doer.send(retry_of=late["request_id"]) for _ in range(3))
     ends = await asyncio.gather(*three, return_exceptions=True)
-    assert sorted(type(end).__name__ for end in ends) == ["Conflict", "Conflict", "dict"]
+    assert sorted(type(end).__name__ for end in ends) == ["UnderWay", "UnderWay", "dict"]
     doer.day(lookup="found")
     assert (await doer.send(retry_of=late["request_id"]))["envelope"]["data"] == FOUND
     assert len(doer.effects) == 1

@@ -19,6 +19,7 @@ MAY_HAVE = {"zh": "该操作可能已经生效。", "en": "It may have taken eff
         {"warning": "only a warning"},
         {"data": 1, "more": 2},
         {"error": None, "detail": "x"},
+        {"data": 1, "error": None, "elapsed_ms": 1.5},
     ],
 )
 def test_any_json_that_is_no_envelope_is_the_data(answer: Any) -> None:
@@ -32,6 +33,10 @@ def test_any_json_that_is_no_envelope_is_the_data(answer: Any) -> None:
         ({"error": None}, ResultEnvelope(None)),
         ({"data": 1, "error": None, "warning": None}, ResultEnvelope(1)),
         ({"data": 1, "warning": "数据不全"}, ResultEnvelope(1, warning="数据不全")),
+        (
+            {"data": 1, "error": "没有", "elapsed_ms": 1.5, "warning": None},
+            ResultEnvelope(1, ErrorInfo("plugin_error", "没有")),
+        ),
         ({"data": 1, "warning": 42}, ResultEnvelope(1, warning="42")),
         ({"data": 1, "error": "没有权限"}, ResultEnvelope(1, ErrorInfo("plugin_error", "没有权限"))),
     ],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
 from hermes.auth.policy import Caller
-from hermes.dispatch.pipeline import PipelineSettings
 from hermes.dispatch.records import replay
 from hermes.errors import Conflict, InvalidField, NotFound, RateLimited, Unavailable
 from hermes.journal.base import Entry, Query
@@ -16,7 +16,7 @@ from hermes.messages import Principal
 from tests.support.bench import HOLD, eventually
 from tests.support.consent import ask, write_deploy
 from tests.support.disk import no_room
-from tests.support.house import House, shown
+from tests.support.house import SETTINGS, House, shown
 
 ECHO = "async def handle(message, context):\n    return message['payload']\n"
 CI = Caller(Principal("key", "ci"), frozenset({"messages", "read"}))
@@ -98,11 +98,7 @@ async def test_two_principals_may_use_one_request_id_and_see_only_their_own(hous
 
 async def test_no_more_is_accepted_than_may_be_under_way(house: House) -> None:
     house.write("p", HOLD)
-    house.open(
-        PipelineSettings(
-            pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000, locale="auto"
-        )
-    )
+    house.open(replace(SETTINGS, pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000))
     lives = [await house.begin(None, "p", request_id=f"r{number}") for number in range(2)]
     with pytest.raises(RateLimited) as refused:
         await house.submit(None, "p")
@@ -118,11 +114,7 @@ async def test_no_more_is_accepted_than_may_be_under_way(house: House) -> None:
 async def test_what_waits_for_people_keeps_nobody_out_until_there_is_twice_as_much(house: House) -> None:
     write_deploy(house)
     house.write("p", ECHO)
-    house.open(
-        PipelineSettings(
-            pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000, locale="auto"
-        )
-    )
+    house.open(replace(SETTINGS, pending=2, pending_bytes=1 << 20, result_bytes=1000, inline_bytes=1000))
     for _ in range(3):
         await ask(house)
         assert (await house.send(None, "p"))["status"] == "succeeded"

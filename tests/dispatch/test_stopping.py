@@ -9,10 +9,9 @@ from functools import partial
 import pytest
 
 from hermes.dispatch.live import Live
-from hermes.dispatch.pipeline import PipelineSettings
 from hermes.errors import RateLimited, Unavailable
 from tests.support.bench import HOLD, eventually
-from tests.support.house import House, shown
+from tests.support.house import SETTINGS, House, shown
 from tests.support.logbook import Logbook
 
 ECHO = "async def handle(message, context):\n    return message['payload']\n"
@@ -125,7 +124,7 @@ async def test_after_a_restart_what_may_be_repeated_is_run_and_all_else_is_told(
 
 
 async def test_a_message_that_three_daemons_did_not_survive_is_given_up(house: House, book: Logbook) -> None:
-    house.write("p", HOLD)
+    house.write("p", HOLD, intents=[{"name": "p", "writes": True, "idempotent": True, "confirm": False}])
     house.open()
     live = await house.begin(None, "p", request_id="r1")
     for _ in range(2):
@@ -137,16 +136,13 @@ async def test_a_message_that_three_daemons_did_not_survive_is_given_up(house: H
     await worked_off(house)
     record = shown(await house.shelf.find("r1", owner=None))
     assert (record["attempts"], record["envelope"]["error"]["code"]) == (3, "plugin_crashed")
+    assert record["envelope"]["warning"] == "It may have taken effect."
     await house.stop()
 
 
 async def test_what_is_under_way_is_bounded_in_bytes_too(house: House) -> None:
     house.write("p", HOLD)
-    house.open(
-        PipelineSettings(
-            pending=100, pending_bytes=5000, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto"
-        )
-    )
+    house.open(replace(SETTINGS, pending_bytes=5000))
     live = await house.begin(None, "p", payload={"text": "部署" * 1000})
     with pytest.raises(RateLimited):
         await house.submit(None, "p")

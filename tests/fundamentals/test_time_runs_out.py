@@ -61,6 +61,7 @@ def test_a_call_that_waits_too_long_for_its_turn_never_runs(
 ) -> None:
     gate = {"gate": str(tmp_path / "gate")}
     daemon = start_daemon({"limits": {"queue_wait": 0.2}}, plugins=["gate"])
+    until(lambda: daemon.plugin("gate")["workers"])  # its start may take longer than a call waits
     first = [daemon.accept(intent="gate.read", payload=gate) for _ in range(64)]
     until(lambda: all(daemon.runs(one) for one in first))
     late = daemon.send(intent="gate.write", payload=gate)

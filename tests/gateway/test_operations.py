@@ -70,7 +70,7 @@ def _failed(daemon: Daemon) -> list[str]:
         ("vague", "manifest.json", 1, "JSON Schema"),
         ("zealous", None, None, "the intent lab.process belongs to the plugin lab already"),
         ("elsewhere", "manifest.json", 1, "there is no other.py"),
-        ("later", "manifest.json", 1, "is not available in this version"),
+        ("later", "manifest.json", 1, "http: is required"),
         ("weighty", "manifest.json", 1, "must be at most 1"),
         ("torn", "manifest.json", 2, "is not valid JSON"),
         ("bare", "manifest.json", None, ""),

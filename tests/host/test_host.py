@@ -41,9 +41,11 @@ async def test_a_worker_sees_the_safe_part_of_the_environment_and_what_its_manif
     bench.write("two", SHOW_ENVIRONMENT)
     bench.start()
     environment, secrets = await bench.run("one")
+    assert environment.pop("HERMES_WORKER")  # the mark by which its processes are known
     assert environment == safe | {"GITLAB_TOKEN": "令牌", "PYTHONUTF8": "1"}
     assert secrets == {"GITLAB_TOKEN": "令牌"}
-    assert await bench.run("two") == [safe | {"PYTHONUTF8": "1"}, {}]
+    environment, secrets = await bench.run("two")
+    assert (environment.keys(), secrets) == ({*safe, "PYTHONUTF8", "HERMES_WORKER"}, {})
     await bench.stop()
 
 
@@ -104,6 +106,7 @@ async def test_an_intent_is_found_with_its_plugin_and_its_timeout(bench: Bench) 
 
 async def test_what_is_broken_is_listed_with_its_reason_and_everything_else_goes_on(bench: Bench) -> None:
     write(bench.home / "plugins" / "broken" / "manifest.json", '{\n  "name": "broken",\n  "intents": []\n}')
+    write(bench.home / "plugins" / "broken" / "plugin.py", OBEY)
     write(bench.home / "plugins" / "no-manifest" / "plugin.py", "")
     bench.write("secretive", OBEY, env=["NOT_SET_ANYWHERE"])
     bench.write("twin-a", OBEY)

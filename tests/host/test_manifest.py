@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hermes.catalog import known
 from hermes.errors import ConfigError
 from hermes.host.manifest import (
     Confirm,
@@ -17,6 +16,7 @@ from hermes.host.manifest import (
     Workers,
     load_manifest,
 )
+from hermes.host.runtimes.python import PythonOptions
 
 FULL = """\
 {
@@ -78,17 +78,19 @@ def test_a_full_manifest_is_read_whole(tmp_path: Path, mark: str, newline: str) 
     assert (manifest.name, manifest.version, manifest.timeout) == ("gitlab-pipeline", "1.0.0", 20)
     assert manifest.summary == Summary(("pipeline_id", "status"), 800)
     assert manifest.limits == ProcessLimits(512, 256, 32)
+    assert manifest.options == PythonOptions(entry="plugin:handle")
     assert manifest.env == ("GITLAB_URL", "GITLAB_TOKEN")
     assert manifest.dependencies == ("aiohttp",)
 
 
 def test_a_name_and_intents_are_enough(tmp_path: Path) -> None:
-    assert load(tmp_path, {"name": "a", "intents": [{"name": "a.b"}]}) == Manifest("a", (Intent("a.b"),))
+    manifest = load(tmp_path, {"name": "a", "intents": [{"name": "a.b"}]})
+    assert manifest == Manifest("a", (Intent("a.b"),), options=PythonOptions(entry="plugin:handle"))
 
 
 def test_the_documented_defaults_hold() -> None:
     manifest = Manifest("a", ())
-    assert (manifest.runtime, manifest.entry, manifest.version) == ("python", "plugin:handle", "0.0.0")
+    assert (manifest.runtime, manifest.version) == ("python", "0.0.0")
     assert (manifest.concurrency, manifest.workers, manifest.timeout) == (4, Workers(1, 1), None)
     assert manifest.summary.fields == ()
 
@@ -157,7 +159,8 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_key_and_remedy(tmp_p
   "name": "Gitlab",
   "nam": 3,
   "runtime": "executable",
-  "command": ["x"],
+  "command": ["./gone.sh"],
+  "entry": "plugin:handle",
   "intents": [
     {"name": "c d",
      "keywords": {"x": 0, "y": 2,
@@ -182,27 +185,28 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_key_and_remedy(tmp_p
     assert [line.partition(":")[0] for line in lines] == [
         "2 name",
         "3 nam",
-        "4 runtime",
-        "5 command",
-        "7 intents[0].name",
-        "8 intents[0].keywords.x",
-        "8 intents[0].keywords.y",
-        "9 intents[0].keywords.z",
-        "11 intents[0].parameters.properties.a.type",
-        "12 intents[0].slots.q",
-        "14 intents[0].confirm",
-        "15 intents[1].name",
-        "15 intents[1].keywords[1]",
-        "16 intents[1].ack.fr",
-        "17 intents[1].confirm.by",
-        "19 workers.max",
-        "20 env[0]",
-        "22 timeout",
-        "23 config.type",
+        "5 command[0]",
+        "6 entry",
+        "8 intents[0].name",
+        "9 intents[0].keywords.x",
+        "9 intents[0].keywords.y",
+        "10 intents[0].keywords.z",
+        "12 intents[0].parameters.properties.a.type",
+        "13 intents[0].slots.q",
+        "14 intents[0].slots.r",
+        "15 intents[0].confirm",
+        "16 intents[1].name",
+        "16 intents[1].keywords[1]",
+        "17 intents[1].ack.fr",
+        "18 intents[1].confirm.by",
+        "20 workers.max",
+        "21 env[0]",
+        "23 timeout",
+        "24 config.type",
     ]
     assert "did you mean name?" in lines[1]
-    assert "is not available in this version; known are " + ", ".join(known("host.runtimes")) in lines[2]
-    assert "is not available in this version" in lines[3]
+    assert "there is no file ./gone.sh in the plugin's folder" in lines[2]
+    assert "belongs to the runtime python; remove it" in lines[3]
     assert "invalid perl operator" in lines[9]
 
 
@@ -231,6 +235,9 @@ def test_everything_that_is_wrong_is_told_at_once_with_line_key_and_remedy(tmp_p
         ({"summary": {"max_chars": 0}}, "summary.max_chars"),
         ({"limits": {"memory_mb": "512"}}, "limits.memory_mb"),
         ({"http": {}}, "http"),
+        ({"runtime": "pyhton"}, "runtime"),
+        ({"runtime": 3}, "runtime"),
+        ({"limits": {"cpu_seconds": 3}}, "limits.cpu_seconds"),
     ],
 )
 def test_a_bad_value_is_refused_at_its_key(tmp_path: Path, change: dict[str, Any], key: str) -> None:
@@ -241,16 +248,6 @@ def test_a_bad_value_is_refused_at_its_key(tmp_path: Path, change: dict[str, Any
 def test_an_intent_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     text = '{"name": "a", "intents": [\n"b",\n{"name": "c"},\n{"name": "b"}]}'
     assert refusal(tmp_path, text) == ["4 intents[2]: the intent b is there twice; remove one"]
-
-
-def test_the_entry_may_be_a_module_or_a_package_and_must_be_there(tmp_path: Path) -> None:
-    (tmp_path / "tool").mkdir()
-    manifest = {"name": "a", "entry": "tool:run", "intents": ["b"]}
-    assert refusal(tmp_path, manifest) == ["1 entry: there is no tool.py beside it for the entry tool:run"]
-    (tmp_path / "tool" / "__init__.py").touch()
-    assert load(tmp_path, manifest).entry == "tool:run"
-    (tmp_path / "tool" / "main.py").touch()
-    assert load(tmp_path, {**manifest, "entry": "tool.main:run"}).entry == "tool.main:run"
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '"a"', "null"])

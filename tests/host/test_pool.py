@@ -8,6 +8,7 @@ import pytest
 from hermes.deadlines import Deadlines
 from hermes.host.failures import Unavailable
 from hermes.host.pool import Pool
+from hermes.host.wire_worker import WireWorker
 from hermes.host.worker import Worker
 from tests.support.employer import Employer
 
@@ -21,7 +22,7 @@ def pool_of(*workers: Worker, concurrency: int = 1, queue_wait: float = 20) -> P
 
 async def a_worker() -> Worker:
     """Return a worker whose process was never started: a pool only counts its places."""
-    return Worker(Employer(Path()), 1024)
+    return WireWorker(Employer(Path()), 1024)
 
 
 async def queue_up(pool: Pool, count: int) -> list[asyncio.Task[Worker]]:
@@ -152,7 +153,7 @@ async def test_all_who_wait_can_be_turned_away() -> None:
     pool = pool_of()
     waiting = await queue_up(pool, 3)
     waiting[1].cancel()
-    pool.refuse("Hermes is shutting down")
+    pool.refuse(lambda: Unavailable("Hermes is shutting down"))
     results = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(result) for result in results] == [Unavailable, asyncio.CancelledError, Unavailable]
     assert (pool.depth, pool.demand.is_set()) == (0, False)

@@ -54,6 +54,7 @@ async def test_without_a_worker_in_reserve_the_first_call_starts_one(bench: Benc
 async def test_a_call_that_waits_too_long_for_a_place_is_unavailable(bench: Bench) -> None:
     bench.write("p", HOLD, concurrency=1)
     bench.start(queue_wait=0.3)
+    await bench.worker("p")  # its start may take longer than a call waits
     first = bench.run("p")
     await first.started.wait()
     late = bench.run("p")
@@ -152,8 +153,9 @@ async def test_stopping_turns_away_who_waits_and_ends_every_worker_even_a_stuck_
 
 
 async def test_stopping_does_not_wait_for_a_plugin_that_is_still_being_imported(bench: Bench) -> None:
-    folder = bench.write("p", "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    file = bench.home / "pid"
+    bench.write("p", f"import os, time\nopen({str(file)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     bench.start()
-    pid = int(await file_text(folder / "pid"))
+    pid = int(await file_text(file))
     await bench.stop()
     assert not alive(pid)

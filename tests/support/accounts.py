@@ -33,19 +33,22 @@ def settle(daemon: Daemon, book: Book) -> None:
     until(lambda: _ended(daemon, book), seconds=_WITHIN)
 
 
-def account(daemon: Daemon, book: Book, *, others: bool = False, stories: int | None = None) -> list[str]:
+def account(
+    daemon: Daemon, book: Book, *, others: bool = False, stories: int | None = None, timeouts: bool = False
+) -> list[str]:
     """Return everything that is wrong with what was sent, kept, decided, run and told; all has ended by now.
 
     With `others`, messages that are not in the book may be there too. With `stories`, no more of them are read than this.
+    With `timeouts`, calls may have run out of time.
     """
-    records = _all_records(daemon)
+    records = all_records(daemon)
     counts = Counter(record["request_id"] for record in records)
     known = {record["request_id"]: record for record in records}
     complaints = [*book.complaints, *(f"{one}: {n} records" for one, n in counts.items() if n > 1)]
     strange = known.keys() - {sent.request_id for sent in book.sent if not sent.refused}
     complaints += [] if others else [f"{one}: nobody sent it, or it was refused" for one in strange]
     complaints += _of_ends(book, known)
-    complaints += _of_effects(known, Counter(_lines(daemon, "effects")))
+    complaints += _of_effects(known, Counter(_lines(daemon, "effects")), timeouts=timeouts)
     complaints += _of_chains(known, _lines(daemon, "once"))
     complaints += _of_questions(known, book)
     complaints += _of_decisions(known, book.decided)
@@ -57,7 +60,7 @@ def account(daemon: Daemon, book: Book, *, others: bool = False, stories: int | 
 
 def figures(daemon: Daemon, book: Book) -> str:
     """Return in one line how much happened, for who reads the test's output: messages by code, retries, decisions."""
-    records = _all_records(daemon)
+    records = all_records(daemon)
     codes = Counter((record["envelope"]["error"] or {}).get("code", "succeeded") for record in records)
     again = sum(record["attempts"] > 1 for record in records)
     retries = sum(record["retry_of"] is not None for record in records)
@@ -105,7 +108,7 @@ def _of_story(client: Client, record: Record) -> Iterator[str]:
         yield f"{request_id}: its story asks {sum(map(asks, story))} times: {record}"
 
 
-def _of_effects(known: Mapping[str, Record], effects: Mapping[str, int]) -> Iterator[str]:
+def _of_effects(known: Mapping[str, Record], effects: Mapping[str, int], *, timeouts: bool) -> Iterator[str]:
     """A message took effect as often as it was begun at most, and once at least if it succeeded; its end says the truth."""
     for request_id in effects.keys() - known.keys():
         yield f"{request_id}: took effect, but is not known"
@@ -113,12 +116,12 @@ def _of_effects(known: Mapping[str, Record], effects: Mapping[str, int]) -> Iter
         error = record["envelope"]["error"]
         right = record["status"] == ("failed" if error else "succeeded")
         if right and record["message"]["intent"].startswith("ledger."):
-            right = _is_right(record, effects.get(request_id, 0))
+            right = _is_right(record, effects.get(request_id, 0), timeouts=timeouts)
         if not right:
             yield f"{request_id}: took effect {effects.get(request_id, 0)} times: {record}"
 
 
-def _is_right(record: Record, effects: int) -> bool:
+def _is_right(record: Record, effects: int, *, timeouts: bool) -> bool:
     intent, attempts = record["message"]["intent"], record["attempts"]
     error, warning = record["envelope"]["error"], record["envelope"]["warning"]
     if attempts > (_ATTEMPTS if intent in _REPEATABLE else 1):
@@ -126,21 +129,24 @@ def _is_right(record: Record, effects: int) -> bool:
     least, most = int(error is None), attempts
     if intent in _ONCE:
         least = most = 0  # that is in another book
-    return least <= effects <= most and (not error or _may_fail(error, warning, record=record))
+    return least <= effects <= most and (
+        not error or _may_fail(error, warning, record=record, timeouts=timeouts)
+    )
 
 
-def _may_fail(error: Mapping[str, Any], warning: str | None, *, record: Record) -> bool:
+def _may_fail(error: Mapping[str, Any], warning: str | None, *, record: Record, timeouts: bool) -> bool:
     intent: str = record["message"]["intent"]
-    attempts: int = record["attempts"]
-    if error["code"] == "plugin_error":
-        # One that could be retried would say that the key was held by a call, and all earlier ones are over.
-        return intent in _ONCE and not error["retryable"]
+    code, attempts = error["code"], record["attempts"]
+    if code == "plugin_error":
+        # One that can be retried says that the key is held by a call: one that ran out of time, all others are over.
+        return intent in _ONCE and (timeouts or not error["retryable"])
+    late = timeouts and code == "plugin_timeout"
     if intent in _REPEATABLE:
-        return (error["code"], attempts) == ("plugin_crashed", _ATTEMPTS)
-    if error["code"] == "declined":
+        return late or (code, attempts) == ("plugin_crashed", _ATTEMPTS)
+    if code == "declined":
         return intent == _CONFIRMED and attempts == 0
     may_have = any(words in (warning or "") for words in _MAY_HAVE)
-    return attempts == 1 and may_have and error["code"] in ("interrupted", "plugin_crashed")
+    return attempts == 1 and may_have and (late or code in ("interrupted", "plugin_crashed"))
 
 
 def _of_chains(known: Mapping[str, Record], lines: Sequence[str]) -> Iterator[str]:
@@ -199,7 +205,7 @@ def _ended(daemon: Daemon, book: Book) -> bool:
     return not any(daemon.get(f"/v1/messages?limit=1&status={state}").json["items"] for state in states)
 
 
-def _all_records(client: Client) -> list[Record]:
+def all_records(client: Client) -> list[Record]:
     page = client.get("/v1/messages?limit=500").json
     records: list[Record] = page["items"]
     while page["next"] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +15,10 @@ import psutil
 from hermes.config import Document
 from hermes.deadlines import Deadlines
 from hermes.host.calls import Call
+from hermes.host.crew import Watch
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places, Plugin
-from hermes.host.supervisor import Watch
+from hermes.host.supervisor import BreakerSettings
 from hermes.messages import HermesMessage, new_id
 from hermes.observe.metrics import Metrics
 from tests.support.daemon import write_plugin
@@ -123,6 +125,9 @@ class Bench:
         self.book = book
         self.metrics = Metrics()
         self.environ = dict(os.environ) if environ is None else dict(environ)
+        self.configs: dict[str, dict[str, Any]] = {}
+        self.later = 0.0
+        """Seconds by which the circuit breakers' clock is ahead."""
         self.host: Host | None = None
         self._numbers = itertools.count(1)
         self._seen: set[int] = set()
@@ -134,13 +139,23 @@ class Bench:
     def load(self, check: Callable[[Plugin], None] = lambda _plugin: None, /, **settings: float) -> Host:
         """Read the plugins that `check` does not refuse; `settings` are members of HostSettings."""
         chosen = {"default_timeout": 20.0, "queue_wait": 20.0, "frame_bytes": 1 << 20} | settings
+        breaker = BreakerSettings(
+            int(chosen.get("failure_threshold", 3)), chosen.get("cooldown", 30.0), clock=self.clock
+        )
         self.host = Host(
-            HostSettings(chosen["default_timeout"], chosen["queue_wait"], int(chosen["frame_bytes"])),
+            HostSettings(
+                chosen["default_timeout"],
+                chosen["queue_wait"],
+                int(chosen["frame_bytes"]),
+                breaker,
+                spare_workers=int(chosen.get("spare_workers", 0)),
+                rest=chosen.get("rest", 0.0),
+            ),
             Places(
                 plugins_dir=self.home / "plugins",
                 state_dir=self.home / "state",
                 base_dir=self.home,
-                configs={},
+                configs=self.configs,
                 environment=self.environ,
                 source=Document(),
             ),
@@ -149,6 +164,16 @@ class Bench:
         )
         self.host.load()
         return self.host
+
+    def clock(self) -> float:
+        """Return monotonic seconds, `later` ones ahead."""
+        return time.monotonic() + self.later
+
+    async def look(self) -> None:
+        """Let the host look at all folders, and wait until nothing that it found is being tried any more."""
+        assert self.host is not None
+        await self.host.look()
+        await self.host.settle()
 
     def start(self, **settings: float) -> Host:
         """Read the plugins and start their workers in the background."""

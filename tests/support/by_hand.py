@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,14 +18,16 @@ Frame = dict[str, Any]
 class ByHand:
     """A worker of the plugin in one folder; it is killed at the end if it still runs."""
 
-    def __init__(self, folder: Path, code: str = "", *, file: str = "plugin.py") -> None:
+    def __init__(
+        self, folder: Path, code: str = "", *, file: str = "plugin.py", arguments: Sequence[str] = ()
+    ) -> None:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code, encoding="utf-8")
         self.data_dir = folder / "data"
         self.data_dir.mkdir(exist_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hermes.sdk.worker"],
+            [sys.executable, "-P", "-m", "hermes.sdk.worker", *arguments],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -10,7 +10,8 @@ from typing import Any
 
 from hermes.host.calls import Call
 from hermes.host.exchange import Pending
-from hermes.host.worker import Launch, Worker
+from hermes.host.wire_worker import Launch, WireWorker
+from hermes.host.worker import Worker
 from hermes.messages import HermesMessage
 
 SPEAK = """
@@ -36,19 +37,19 @@ class Employer:
         self.lines: list[tuple[str, str, str | None]] = []
         self.idle = 0
         self.exits: list[str] = []
-        self._workers: list[Worker] = []
+        self._workers: list[WireWorker] = []
 
     async def hire(
         self, script: str, *, frame_bytes: int = 1 << 20, environment: Mapping[str, str] | None = None
-    ) -> Worker:
+    ) -> WireWorker:
         """Start a worker that runs `script`, which finds SPEAK before it."""
         launch = Launch((sys.executable, "-c", SPEAK + script), environment or {}, self.folder, frame_bytes)
-        worker = await Worker.start(launch, self)
+        worker = await WireWorker.start(launch, self)
         self._workers.append(worker)
         return worker
 
     def call(
-        self, worker: Worker, name: str = "c1", **params: Any
+        self, worker: WireWorker, name: str = "c1", **params: Any
     ) -> tuple[Pending, list[tuple[str, float | None]]]:
         """Begin a call; return it and the list that its progress goes to."""
         told: list[tuple[str, float | None]] = []

@@ -15,15 +15,15 @@ _MODES = ("none", "full", "fsync", "io", "readonly", "kill", "lose", "sector")
 Fault = Literal["full", "fsync", "io", "readonly", "kill", "lose", "sector"]
 
 
-def build(folder: Path) -> Path:
-    """Compile the library into `folder` and return it."""
+def build(folder: Path, source: Path = SOURCE) -> Path:
+    """Compile a library into `folder` and return it."""
     if shutil.which("cc") is None:
         raise FileNotFoundError(
             "these tests need a C compiler; install your system's packages gcc and libc6-dev"
         )
-    library = folder / "faults.so"
+    library = folder / f"{source.stem}.so"
     options = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["cc", *options, "-o", str(library), str(SOURCE), "-ldl"], check=True)
+    subprocess.run(["cc", *options, "-o", str(library), str(source), "-ldl"], check=True)
     return library
 
 

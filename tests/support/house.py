@@ -31,7 +31,13 @@ from tests.support.logbook import Logbook
 Shown = dict[str, Any]
 ME = Caller(Principal())
 SETTINGS = PipelineSettings(
-    pending=100, pending_bytes=1 << 24, result_bytes=1 << 20, inline_bytes=1 << 16, locale="auto"
+    pending=100,
+    pending_bytes=1 << 24,
+    result_bytes=1 << 20,
+    inline_bytes=1 << 16,
+    locale="auto",
+    hops=8,
+    payload_bytes=1 << 20,
 )
 
 

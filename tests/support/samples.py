@@ -9,7 +9,17 @@ _MADE = Path(__file__).parent / "plugins"
 
 SAMPLES = {
     name: _SHIPPED / name
-    for name in ("echo", "gitlab-pipeline", "sqlite-query", "system-status", "ticket-create")
+    for name in (
+        "disk-usage",
+        "echo",
+        "gitlab-pipeline",
+        "gitlab-run",
+        "http-check",
+        "ip-info",
+        "sqlite-query",
+        "system-status",
+        "ticket-create",
+    )
 }
 """The folder of every plugin that is shipped, by its name. A new sample is added here, and every test takes it up."""
 

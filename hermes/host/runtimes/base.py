@@ -1,15 +1,27 @@
-"""What a plugin runtime has to offer: a way to start a worker that speaks the plugin wire."""
+"""What a plugin runtime has to offer: the keys it adds to a manifest, and a way to start a worker."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from hermes.host.manifest_keys import ManifestKeys
 from hermes.host.plugin import Plugin
-from hermes.host.worker import Launch
+from hermes.host.worker import Worker
+from hermes.host.workshop import Workshop
 
 
-class Runtime(Protocol):
-    """One kind of plugin. Its file names it as `adapter`; it is made without arguments."""
+class Runtime(ManifestKeys, Protocol):
+    """One kind of plugin. Its file names it as `adapter`; it is made without arguments.
 
-    def launch(self, plugin: Plugin, *, frame_bytes: int) -> Launch:
-        """Return how to start a worker of `plugin`. Starts nothing; raises ConfigError if it never could."""
+    Reading manifests and starting workers are told apart: the first needs no package beyond the core's, so that a
+    manifest can be checked wherever the plugin itself could not run.
+    """
+
+    async def start(self, plugin: Plugin, workshop: Workshop) -> Worker:
+        """Return a worker that is ready for calls.
+
+        Raises:
+            Raised: the plugin raised while it was loaded, does not speak the protocol, or lacks something here.
+            Crashed: its process died, or was not ready in time.
+            OSError, TypeError, ValueError: a process could not be started with what the plugin says.
+        """

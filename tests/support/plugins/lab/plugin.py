@@ -12,7 +12,11 @@ Payload = dict[str, Any]
 
 
 async def process(_payload: Payload, _context: dict[str, Any]) -> Any:
-    return {"pid": os.getpid(), "parent": os.getppid(), "folder": os.path.basename(os.getcwd())}
+    return {
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "folder": os.path.basename(os.path.dirname(os.getcwd())),
+    }
 
 
 async def show_context(_payload: Payload, context: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes.host.failures import Crashed, Raised, ResultTooLarge
-from hermes.host.worker import Launch, Worker
+from hermes.host.wire_worker import Launch, WireWorker
 from tests.support.bench import alive, eventually, file_text
 from tests.support.employer import Employer
 
@@ -51,7 +51,7 @@ async def test_a_worker_runs_in_its_folder_and_sees_the_environment_that_it_is_g
 
 async def test_a_command_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        await Worker.start(Launch((str(tmp_path / "not-there"),), {}, tmp_path, 1024), Employer(tmp_path))
+        await WireWorker.start(Launch((str(tmp_path / "not-there"),), {}, tmp_path, 1024), Employer(tmp_path))
 
 
 async def test_progress_of_a_call_comes_in_order_and_that_of_no_call_is_ignored(employer: Employer) -> None:
@@ -210,13 +210,13 @@ async def test_after_its_end_a_worker_fails_every_request_at_once(employer: Empl
     worker.cancel("c1")
     worker.kill()
     worker.close()
-    assert worker.rss_bytes() is None
+    assert worker.processes()[0].rss_bytes is None
 
 
 async def test_the_memory_of_a_worker_can_be_read(employer: Employer) -> None:
     worker = await employer.hire(ECHO)
     await worker.request("any", {})
-    assert 1 << 20 < (worker.rss_bytes() or 0) < 1 << 30
+    assert 1 << 20 < (worker.processes()[0].rss_bytes or 0) < 1 << 30
 
 
 LEAVES_A_CHILD = """

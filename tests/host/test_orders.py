@@ -1,0 +1,119 @@
+"""What an admin asks of a plugin, what the configuration says of it, and reloads while it is in use."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes.config import Document
+from hermes.errors import Conflict, NotFound
+from hermes.host.failures import Superseded, Unavailable
+from tests.support.bench import HOLD, OBEY, Bench, eventually
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+BROKEN = "import os\n\ndef broken(:\n"
+
+
+def says(word: str, before: str = "") -> str:
+    """Return the code of a plugin that answers with a word."""
+    return f"{before}\nasync def handle(message, context):\n    return {word!r}\n"
+
+
+def row_of(bench: Bench, name: str, *members: str) -> list[Any]:
+    row = bench.plugin(name)
+    return [row[member] for member in members]
+
+
+async def test_a_change_of_its_section_replaces_a_plugin_and_no_other(bench: Bench) -> None:
+    code = "async def handle(message, context):\n    return context['config'].get('word')\n"
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}}
+    bench.write("p", code, config=schema)
+    bench.write("q", OBEY)
+    bench.configs = {"p": {"word": "one"}}
+    host = bench.start()
+    assert await bench.run("p") == "one"
+    other = await bench.worker("q")
+    await host.reconfigure({"p": {"word": "two"}}, Document())
+    await host.settle()
+    assert await bench.run("p") == "two"
+    assert [row_of(bench, name, "reloads") for name in "pq"] == [[1], [0]]
+    assert await bench.run("q") == other
+    await host.reconfigure({"p": {"word": 3}}, Document())
+    await host.settle()
+    assert await bench.run("p") == "two"
+    assert "word" in bench.plugin("p")["last_error"].message
+
+
+async def test_a_reload_can_be_asked_for_and_tells_why_it_failed(bench: Bench) -> None:
+    folder = bench.write("p", OBEY)
+    host = bench.start()
+    pid = await bench.worker("p")
+    await host.reload("p")
+    assert await bench.run("p") == await bench.worker("p", other_than=pid)
+    assert row_of(bench, "p", "reloads") == [1]
+    write(folder / "plugin.py", BROKEN)
+    with pytest.raises(
+        Conflict, match=r"plugin\.py:3: SyntaxError: .*; version 0\.0\.0 \(\w{16}\) serves on"
+    ):
+        await host.reload("p")
+    with pytest.raises(NotFound):
+        await host.reload("nobody")
+
+
+async def test_a_disabled_plugin_takes_no_calls_until_it_is_enabled_over_restarts_too(bench: Bench) -> None:
+    folder = bench.write("p", HOLD)
+    host = bench.start()
+    running = bench.run("p", request_id="r1")
+    await running.started.wait()
+    await host.disable("p")
+    assert row_of(bench, "p", "state") == ["disabled"]
+    with pytest.raises(Unavailable, match="disabled"):
+        await bench.run("p")
+    (bench.data("p") / "go").touch()
+    assert await running == "r1"
+    write(folder / "plugin.py", says("new"))
+    await bench.look()
+    await eventually(lambda: row_of(bench, "p", "state", "workers") == ["disabled", []])
+    await bench.stop()
+    host = bench.start()
+    assert row_of(bench, "p", "state") == ["disabled"]
+    with pytest.raises(Unavailable, match="disabled"):
+        await bench.run("p")
+    await host.enable("p")
+    assert await bench.run("p") == "new"
+    assert row_of(bench, "p", "state", "reloads") == ["ready", 0]
+
+
+async def test_no_call_fails_or_runs_twice_while_a_plugin_is_reloaded_over_and_over(bench: Bench) -> None:
+    code = "async def handle(message, context):\n    return message['request_id']\n"
+    folder = bench.write("p", code, concurrency=2)
+    bench.start()
+    done: list[str] = []
+
+    async def call(name: str) -> None:
+        while True:
+            try:
+                done.append(await bench.run("p", request_id=name))
+            except Superseded:
+                continue
+            return
+
+    async def load() -> None:
+        for number in range(400):
+            await asyncio.gather(*(call(f"r{number}.{part}") for part in range(3)))
+
+    loading = asyncio.ensure_future(load())
+    for number in range(15):
+        write(folder / "plugin.py", f"# {number}\n{code}")
+        await bench.look()
+    await loading
+    assert sorted(done) == sorted(f"r{number}.{part}" for number in range(400) for part in range(3))
+    assert row_of(bench, "p", "reloads", "failures") == [15, 0]

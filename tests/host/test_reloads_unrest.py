@@ -1,0 +1,114 @@
+"""Folders that are written to while they are looked at, and those that cannot be read: what serves goes on, for all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hermes.host.fingerprint import MOST_BYTES
+from tests.support.bench import Bench, eventually
+from tests.support.saving import says
+
+REST = 0.4
+
+
+async def start(bench: Bench, *names: str) -> list[Path]:
+    """Start plugins whose folders have to be left alone for a while."""
+    folders = [bench.write(name, says("old")) for name in names]
+    bench.start(rest=REST)
+    for name in names:
+        assert await bench.run(name) == "old"
+    return folders
+
+
+async def test_what_was_written_just_now_is_not_taken_for_whole_and_looked_at_again_by_itself(
+    bench: Bench,
+) -> None:
+    (folder,) = await start(bench, "p")
+    assert bench.host is not None
+    for word in ("half", "more", "whole"):
+        (folder / "plugin.py").write_text(says(word))
+        await bench.host.look()
+        assert await bench.run("p") == "old"
+    (folder / "plugin.py").write_text(says("new"))
+    await bench.look()
+    assert await bench.run("p") == "new"
+    assert (bench.plugin("p")["reloads"], bench.book.lines(event="plugin_refused")) == (1, [])
+
+
+async def test_however_often_it_is_found_at_work_it_is_looked_at_again_once(bench: Bench) -> None:
+    (folder,) = await start(bench, "p")
+    assert bench.host is not None
+    (folder / "plugin.py").write_text(says("new"))
+    for _ in range(50):
+        await bench.host.look()
+    await bench.host.settle()
+    assert await bench.run("p") == "new"
+    assert bench.book.lines(event="plugin_restless") == []  # which 50 looks later would have told
+
+
+async def test_a_time_that_is_set_back_hides_nothing_and_one_to_come_holds_nothing_up(bench: Bench) -> None:
+    (folder,) = await start(bench, "p")
+    assert bench.host is not None
+    for word, stamp in (("new", 1e9), ("newer", 4e9)):
+        (folder / "plugin.py").write_text(says(word))
+        os.utime(folder / "plugin.py", (stamp, stamp))
+        before = await bench.run("p")
+        await bench.host.look()
+        assert await bench.run("p") == before
+        await bench.host.settle()
+        assert await bench.run("p") == word
+
+
+async def test_an_order_to_load_it_takes_it_as_it_is(bench: Bench) -> None:
+    (folder,) = await start(bench, "p")
+    assert bench.host is not None
+    (folder / "plugin.py").write_text(says("new"))
+    await bench.host.reload("p")
+    assert await bench.run("p") == "new"
+
+
+async def test_a_folder_that_goes_away_while_it_is_to_be_looked_at_again_is_let_go(bench: Bench) -> None:
+    (folder,) = await start(bench, "p")
+    assert bench.host is not None
+    (folder / "plugin.py").write_text(says("new"))
+    await bench.host.look()
+    folder.rename(bench.home / "elsewhere")
+    await bench.look()
+    await eventually(lambda: bench.host is not None and bench.host.describe() == [])
+
+
+async def test_what_is_more_than_a_plugin_may_be_is_told_once_and_holds_up_no_other(bench: Bench) -> None:
+    p, q = await start(bench, "p", "q")
+    with (p / "model.bin").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    (q / "plugin.py").write_text(says("new"))
+    for _ in range(3):
+        await bench.look()
+    assert [await bench.run(name) for name in "pq"] == ["old", "new"]
+    error = bench.plugin("p")["last_error"]
+    assert (error.file, "more than 1 GiB" in error.message, bench.plugin("p")["state"]) == (
+        "p",
+        True,
+        "ready",
+    )
+    assert len(bench.book.lines(event="plugin_refused")) == 1
+    (p / "model.bin").unlink()
+    await bench.look()
+    assert bench.plugin("p")["last_error"] is None
+    assert bench.plugin("p")["reloads"] == 0
+
+
+async def test_what_cannot_be_read_is_told_once_and_holds_up_no_other(bench: Bench) -> None:
+    p, q = await start(bench, "p", "q")
+    (p / "words.txt").symlink_to("/proc/self/mem")  # a file that gives an error to whoever reads it
+    (q / "plugin.py").write_text(says("new"))
+    for _ in range(3):
+        await bench.look()
+    assert [await bench.run(name) for name in "pq"] == ["old", "new"]
+    assert "Input/output error" in bench.plugin("p")["last_error"].message
+    assert len(bench.book.lines(event="plugin_refused")) == 1
+    (p / "words.txt").unlink()
+    (p / "words.txt").write_text("词")
+    await bench.look()
+    assert (bench.plugin("p")["last_error"], bench.plugin("p")["reloads"]) == (None, 1)
