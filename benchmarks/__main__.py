@@ -8,7 +8,19 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from benchmarks.subjects import appends, growth, memory, restart, sizes, throughput
+from benchmarks.subjects import (
+    appends,
+    executable,
+    growth,
+    memory,
+    plugins50,
+    reload,
+    restart,
+    roundtrip,
+    sizes,
+    stalls,
+    throughput,
+)
 
 _SUBJECTS: dict[str, Callable[[Console, bool], None]] = {
     "throughput": throughput.measure,
@@ -17,6 +29,11 @@ _SUBJECTS: dict[str, Callable[[Console, bool], None]] = {
     "growth": growth.measure,
     "restart": restart.measure,
     "memory": memory.measure,
+    "roundtrip": roundtrip.measure,
+    "reload": reload.measure,
+    "plugins50": plugins50.measure,
+    "executable": executable.measure,
+    "stalls": stalls.measure,
 }
 
 

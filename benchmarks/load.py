@@ -27,12 +27,15 @@ _ID = "-" * 32  # stands for a random one in the body
 class Load:
     """What to send and how long: `seconds`, after `warmup` seconds that are not counted, or until `count` are answered.
 
-    With `named` each request has a random request_id; `pause` is what a connection waits between two requests.
+    What goes to the messages is a text, or an intent if that is given; with `named` each has a random request_id.
+    `pause` is what a connection waits between two requests.
     """
 
     port: int
     path: str = WAITED
+    method: str = "POST"
     text: str = "echo hello 你好"
+    intent: str = ""
     connections: int = 32
     seconds: float = 2.0
     warmup: float = 0.5
@@ -42,10 +45,11 @@ class Load:
 
     def requests(self) -> Callable[[], bytes]:
         """Return what makes the bytes of the next request."""
-        body = {"text": self.text} | ({"request_id": _ID} if self.named else {})
+        asked = {"intent": self.intent} if self.intent else {"text": self.text}
+        body = asked | ({"request_id": _ID} if self.named else {})
         content = json.dumps(body, ensure_ascii=False).encode()
         head = (
-            f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Type: application/json\r\n"
+            f"{self.method} {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(content)}\r\n\r\n"
         )
         whole = head.encode() + content
@@ -63,6 +67,7 @@ class Loaded:
     rps: float
     p50: float
     p99: float
+    worst: float
     count: int
 
 
@@ -187,6 +192,7 @@ async def run(load: Load) -> Loaded:
         rps=len(count.latencies) / elapsed,
         p50=latencies[len(latencies) // 2] * 1000,
         p99=latencies[int(len(latencies) * 0.99)] * 1000,
+        worst=latencies[-1] * 1000,
         count=len(count.latencies),
     )
 

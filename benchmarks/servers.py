@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,8 +92,13 @@ def bare() -> Iterator[Server]:
 
 
 @contextmanager
-def place(*, sync: Literal["full", "normal"], plugins: Sequence[str] = ECHO) -> Iterator[Path]:
-    """Make a folder that a daemon can be run in, with some of the sample plugins; it is removed afterwards."""
+def place(
+    *, sync: Literal["full", "normal"], plugins: Sequence[str] = ECHO, **sections: Mapping[str, Any]
+) -> Iterator[Path]:
+    """Make a folder that a daemon can be run in, with some of the sample plugins; it is removed afterwards.
+
+    `sections` are further ones of hermes.yaml.
+    """
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as folder:
         home = Path(folder)
         for name in plugins:
@@ -101,9 +106,26 @@ def place(*, sync: Literal["full", "normal"], plugins: Sequence[str] = ECHO) -> 
         config = {
             "hermes": {"bind": "127.0.0.1:0", "plugins_dir": "plugins", "state_dir": "state"},
             "journal": {"sync": sync},
+            **sections,
         }
         (home / "hermes.yaml").write_text(json.dumps(config))
         yield home
+
+
+def lay_plugin(home: Path, name: str, code: str, **manifest: Any) -> Path:
+    """Write a plugin of one intent, called like it and without keywords, into a place, and return its folder."""
+    folder = home / "plugins" / name
+    folder.mkdir(parents=True)
+    intent = {"name": name, "parameters": {"type": "object"}, "writes": False}
+    (folder / "manifest.json").write_text(json.dumps({"name": name, "intents": [intent], **manifest}))
+    (folder / "plugin.py").write_text(code)
+    return folder
+
+
+def log_lines(home: Path) -> list[dict[str, Any]]:
+    """Return the whole lines that the daemon in a place has logged since its start."""
+    *lines, _ = (home / "log").read_bytes().split(b"\n")
+    return [json.loads(line) for line in lines]
 
 
 def journal_of(home: Path) -> Path:
@@ -131,11 +153,11 @@ def daemon(home: Path) -> Iterator[Server]:
         process.wait(_STOPS_WITHIN)
 
 
-def until_ready(server: Server) -> None:
-    """Wait until every plugin has a worker."""
+def until_ready(server: Server, *, but: Sequence[str] = ()) -> None:
+    """Wait until every plugin has a worker, except for those that have none between calls."""
     for _ in range(600):
         plugins = json.loads(server.request("GET", "/v1/plugins")[1])["items"]
-        if all(plugin["workers"] for plugin in plugins):
+        if all(plugin["workers"] or plugin["name"] in but for plugin in plugins):
             return
         time.sleep(0.05)
     raise SystemExit("some workers did not start")
