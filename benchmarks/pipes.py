@@ -7,30 +7,35 @@ import sys
 from collections import deque
 from typing import cast
 
-BLOCKING = """
+BARE = """
 import os
 rest = b""
-while chunk := os.read(0, 1 << 18):
+while chunk := os.read(0, 1 << 16):
     whole, newline, rest = (rest + chunk).rpartition(b"\\n")
     os.write(1, whole + newline)
 """
-"""A child that waits in `read`."""
+"""A child that waits in `read` and does not look at what it sends back."""
 
-LOOPING = """
-import asyncio, os
+ANSWERING = """
+import asyncio, json, os
 rest = b""
+async def answer(frame):
+    result = {"data": frame["params"]["message"]["payload"], "error": None}
+    line = json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}, ensure_ascii=False)
+    os.write(1, line.encode() + b"\\n")
 def take():
     global rest
-    chunk = os.read(0, 1 << 18)
+    chunk = os.read(0, 1 << 16)
     if not chunk:
-        loop.stop()
-    whole, newline, rest = (rest + chunk).rpartition(b"\\n")
-    os.write(1, whole + newline)
+        return loop.stop()
+    *lines, rest = (rest + chunk).split(b"\\n")
+    for line in lines:
+        loop.create_task(answer(json.loads(line)))
 loop = asyncio.new_event_loop()
 loop.add_reader(0, take)
 loop.run_forever()
 """
-"""A child that waits in an event loop, as whoever runs coroutines has to."""
+"""A child that reads requests of JSON-RPC and answers each from a task: the least that a worker for coroutines can do."""
 
 
 class Pipe(asyncio.SubprocessProtocol):
@@ -50,6 +55,12 @@ class Pipe(asyncio.SubprocessProtocol):
         loop = asyncio.get_running_loop()
         _, pipe = await loop.subprocess_exec(cls, sys.executable, "-I", "-S", "-c", code, stderr=None)
         return pipe
+
+    @property
+    def pid(self) -> int:
+        """The child's."""
+        assert self._process is not None
+        return self._process.get_pid()
 
     async def send(self, line: bytes) -> bytes:
         """Send a line, which ends with a newline, and return the one that comes back, without it."""

@@ -112,7 +112,7 @@ def place(
         yield home
 
 
-def lay_plugin(home: Path, name: str, code: str, **manifest: Any) -> Path:
+def lay_plugin(home: Path, name: str, *, code: str, **manifest: Any) -> Path:
     """Write a plugin of one intent, called like it and without keywords, into a place, and return its folder."""
     folder = home / "plugins" / name
     folder.mkdir(parents=True)

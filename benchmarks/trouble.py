@@ -36,9 +36,9 @@ def lay(home: Path) -> None:
     for name, handler in _HANDLERS.items():
         timeout = _SHORT if name == "endless-loop" else _LONG
         code = f"async def handle(message, context):\n{handler}"
-        lay_plugin(home, name, code, timeout=timeout, concurrency=1, limits={"memory_mb": 512})
+        lay_plugin(home, name, code=code, timeout=timeout, concurrency=1, limits={"memory_mb": 512})
     folder = lay_plugin(
-        home, STORM, "", runtime="executable", command=["./run.sh"], concurrency=_STORM_AT_ONCE
+        home, STORM, code="", runtime="executable", command=["./run.sh"], concurrency=_STORM_AT_ONCE
     )
     (folder / "plugin.py").unlink()
     (folder / "run.sh").write_text("#!/bin/sh\necho done\n")
@@ -46,7 +46,7 @@ def lay(home: Path) -> None:
 
 
 @contextmanager
-def made(server: Server, home: Path, names: Sequence[str]) -> Iterator[None]:
+def made(server: Server, home: Path, *, names: Sequence[str]) -> Iterator[None]:
     """Keep these plugins at it: each is called again as soon as the call before has come to its end."""
     with ExitStack() as stack:
         for name in names:

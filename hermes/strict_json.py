@@ -8,7 +8,9 @@ import re2
 
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 _LONGEST = 20  # characters of either
-# Digits enough to be out of range, where a number may begin: seldom true, and far quicker found than parsed.
+# So many digits in a row, wherever: seldom true, and several times quicker found than the next.
+_ZEROS, _MANY = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 19
+# Digits enough to be out of range, where a number may begin: far quicker found than parsed.
 _suspect = re2.compile(rb"-[0-9]{19}|[:,\[\s][0-9]{20}").search
 
 
@@ -21,7 +23,7 @@ def exceeds_64_bits(text: bytes) -> bool:
 
     Floats may have any number of digits. What is no JSON holds none, as far as it can be read.
     """
-    if _suspect(text) is None:
+    if _MANY not in text.translate(_ZEROS) or _suspect(text) is None:
         return False
     try:
         json.loads(text, parse_int=_check)

@@ -63,7 +63,7 @@ def measure(console: Console, full: bool) -> None:
 
 
 async def _all(home: Path, *, rounds: int) -> list[Measured]:
-    folder = lay_plugin(home, _NAME, "", runtime="executable", command=["./run.sh"], concurrency=64)
+    folder = lay_plugin(home, _NAME, code="", runtime="executable", command=["./run.sh"], concurrency=64)
     (folder / "plugin.py").unlink()
     script = folder / "run.sh"
     script.write_text(_SCRIPT)

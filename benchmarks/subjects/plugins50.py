@@ -91,7 +91,7 @@ def _lay(home: Path, number: int) -> None:
         },
         "writes": False,
     }
-    lay_plugin(home, name, _CODE, intents=[intent], version="1.0.0")
+    lay_plugin(home, name, code=_CODE, intents=[intent], version="1.0.0")
 
 
 def _start(home: Path) -> Start:

@@ -86,11 +86,11 @@ def _setting(spares: int, *, saves: int) -> Measured:
     one = Measured(spares)
     reload, limits = {"debounce": _DEBOUNCE}, {"spare_workers": spares}
     with place(sync="normal", plugins=(), reload=reload, limits=limits) as home:
-        file = lay_plugin(home, _NAME, _CODE.format(mark="0"), concurrency=16) / "plugin.py"
+        file = lay_plugin(home, _NAME, code=_CODE.format(mark="0"), concurrency=16) / "plugin.py"
         with daemon(home) as hermes, closing(_Caller(hermes)) as caller:
             caller.until("0")
             for number in range(1, saves + 1):
-                time.sleep(uniform(*_BETWEEN))  # noqa: S311
+                time.sleep(uniform(*_BETWEEN))
                 saved = time.time()
                 file.write_text(_CODE.format(mark=number))
                 answered = caller.until(str(number))

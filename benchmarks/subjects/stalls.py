@@ -52,7 +52,7 @@ def measure(console: Console, full: bool) -> None:
         with daemon(home) as hermes:
             until_ready(hermes, but=(trouble.STORM,))
             measured = [
-                _setting(what, hermes, plain, home=home, names=names, seconds=seconds)
+                _setting(what, hermes, plain=plain, home=home, names=names, seconds=seconds)
                 for what, names in settings
             ]
     method = (
@@ -73,9 +73,9 @@ def measure(console: Console, full: bool) -> None:
 
 
 def _setting(
-    what: str, hermes: Server, plain: Server, *, home: Path, names: Sequence[str], seconds: float
+    what: str, hermes: Server, *, plain: Server, home: Path, names: Sequence[str], seconds: float
 ) -> Measured:
-    with trouble.made(hermes, home, names):
+    with trouble.made(hermes, home, names=names):
         time.sleep(_BEFORE)
         loads = [
             Loading(server, method=method, path=path, connections=_CONNECTIONS, pause=_PAUSE, seconds=seconds)

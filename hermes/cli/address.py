@@ -46,22 +46,20 @@ def configured_address(environ: Mapping[str, str]) -> Address:
         if bind is None:
             return Address(DEFAULT_URL, "the default, as ./hermes.yaml has no hermes.bind")
         url = _url(_place.sub(lambda found: environ[found[1]], bind))
-    except (yaml.YAMLError, RecursionError, ValueError, KeyError):
+    except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError):
         return Address(DEFAULT_URL, "the default, as hermes.bind of ./hermes.yaml cannot be understood")
     return Address(url, "hermes.bind of ./hermes.yaml")
 
 
 def _bind_in(content: bytes) -> str | None:
-    """Return `hermes.bind`, None if it is not there; raises YAMLError, RecursionError, ValueError."""
+    """Return `hermes.bind`, None if it is not there; raises YAMLError, RecursionError, ValueError, AttributeError."""
     if len(content) > _LARGEST:
         raise ValueError("the file is too large")
     # BaseLoader makes nothing but texts, lists and mappings.
     document: Any = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506
     for name in ("hermes", "bind"):
-        if document in (None, ""):
+        if not document:  # a key without a value is an empty text to BaseLoader
             return None
-        if not isinstance(document, dict):
-            raise ValueError(f"{name} is in no mapping")
         document = document.get(name)
     if document is not None and not isinstance(document, str):
         raise ValueError("bind is no text")

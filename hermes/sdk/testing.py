@@ -1,6 +1,6 @@
 """Run a plugin's handler in a test, without a process: what it returns is read as the daemon would read it.
 
-    handle = load(Path("plugins/echo"))
+    handle = load(Path(__file__).parent)  # of a test that lies beside the plugin
     outcome = await run(handle, {"text": "hello"})
     assert outcome.data == {"text": "hello"}
 
@@ -40,6 +40,7 @@ from hermes.sdk.worker import Handler
 __all__ = ["Call", "Kept", "Line", "OnceStore", "Outcome", "Sent", "load", "run"]
 
 _ENVELOPE = frozenset({"data", "error", "warning"})
+_WITHOUT_HANDLER = frozenset({"executable", "process", "http"})
 _SENT = _ENVELOPE | {"elapsed_ms"}  # what `send` gives, which a handler may hand on as it is
 
 
@@ -131,10 +132,17 @@ def load(folder: Path) -> Handler:
     """Import a plugin from its folder, each time anew, and return the handler that its manifest names.
 
     Raises:
+        ValueError: its runtime is one that has no handler.
         FileNotFoundError: the folder has no manifest, or no module of the name in its `entry`.
         AttributeError: the module has no such function.
     """
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8-sig"))
+    runtime = manifest.get("runtime")
+    if runtime in _WITHOUT_HANDLER:
+        raise ValueError(
+            f"the runtime of {folder.name} is {runtime}, which has no handler to load;"
+            f" `hermes plugins new NAME --runtime {runtime}` makes a test that fits"
+        )
     module_name, _, name = manifest.get("entry", "plugin:handle").partition(":")
     package = folder / module_name / "__init__.py"
     file = package if package.exists() else folder / f"{module_name}.py"

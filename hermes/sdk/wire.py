@@ -22,9 +22,8 @@ OUTCOME_UNKNOWN = -32012
 CANCELLED = -32800
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_READ_SIZE = (
-    1 << 16
-)  # more is memory that the system maps anew for every read, which takes longer than all the rest
+# For more the system maps memory anew at every read, which takes longer than all the rest.
+_READ_SIZE = 1 << 16
 
 
 def encode(frame: dict[str, Any]) -> bytes:
@@ -111,7 +110,7 @@ class Wire:
 
     def _accept(self, line: bytes, accept: Callable[[dict[str, Any]], None]) -> None:
         try:
-            frame = json.loads(line)
+            frame = json.loads(line.decode())  # of bytes it would guess the encoding
         except (ValueError, RecursionError):
             self.fail(None, "the frame is not JSON", code=PARSE_ERROR)
             return

@@ -15,6 +15,11 @@ import uvloop
 from hermes.cli.inspection import check_keyword
 from hermes.cli.plugins.examples import lost_examples
 from hermes.host.inspection import Inspection
+from hermes.host.manifest import load_manifest
+from hermes.routing.decision import Thresholds
+from hermes.routing.lexicon import IntentEntry
+from hermes.routing.router import Router
+from tests.support.samples import SAMPLES
 from tests.support.shop import Shop
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -76,6 +81,30 @@ def test_a_plugin_of_the_page_is_right_and_its_examples_lead_to_it(shop: Shop, n
     assert look.problems == ()
     assert look.manifest is not None
     assert list(lost_examples(look.manifest, look.document)) == []
+
+
+def test_every_example_arrives_where_all_samples_and_the_plugins_of_all_pages_are(tmp_path: Path) -> None:
+    readme = blocks("../README.md")
+    first, code = (next(text for kind, text in readme if kind == wanted) for wanted in ("json", "python"))
+    folders = []
+    for manifest, files in [*SHOWN.values(), (json.loads(first), {"plugin.py": code})]:
+        folders.append(tmp_path / manifest["name"])
+        folders[-1].mkdir()
+        for name, text in (files | {"manifest.json": json.dumps(manifest)}).items():
+            (folders[-1] / name).write_text(text, encoding="utf-8")
+            (folders[-1] / name).chmod(0o755)
+    entries = [
+        IntentEntry(intent.name, one.name, intent.keywords, priority=intent.priority, writes=intent.writes)
+        for one in map(load_manifest, (*folders, *SAMPLES.values()))
+        for intent in one.intents
+    ]
+    router = Router(("prefix", "keyword"), Thresholds(), entries=entries)
+    wanted = {
+        text: one.name for folder in folders for one in load_manifest(folder).intents for text in one.examples
+    }
+    decisions = {text: router.route(text).decision for text in wanted}
+    assert {text: one.intent for text, one in decisions.items()} == wanted
+    assert {one.warning for one in decisions.values()} == {None}
 
 
 async def test_the_handler_of_the_page_counts_days(shop: Shop) -> None:

@@ -57,7 +57,7 @@ async def test_a_worker_that_got_a_call_while_another_left_is_not_sent_away() ->
         pool.give_back(worker)
         crew.on_idle(worker)
     time.sleep(2 * IDLE_STOP)  # noqa: ASYNC251 - both are then found to have been idle for long enough
-    leaving = await eventually(lambda: next((one for one in workers if one.asked), None))
+    leaving: Any = await eventually(lambda: next((one for one in workers if one.asked), None))
     needed: Any = await pool.take()
     leaving.exited.set()
     await asyncio.sleep(4 * IDLE_STOP)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -117,6 +118,24 @@ async def test_a_failure_of_the_runner_is_that_of_the_call(failure: CallEnded) -
     # Of a process that crashed the log has to tell: nothing else does.
     assert len(ear.lines) == isinstance(failure, Crashed)
     assert worker.busy == 0
+
+
+async def test_a_failure_holds_on_to_nothing_that_was_read_for_it() -> None:
+    read: list[weakref.ref[Ear]] = []
+
+    async def fail(_params: dict[str, Any], _log: Log) -> Any:
+        content = Ear()  # in truth it is many megabytes
+        read.append(weakref.ref(content))
+        try:
+            dict[Ear, None]()[content]
+        except KeyError as error:
+            raise Raised("cannot be read") from error
+
+    _, _, _, pending = begin(fail)
+    with pytest.raises(Raised) as ended:
+        await pending.answer
+    assert read[0]() is None
+    assert ended.value.reason == "cannot be read"
 
 
 async def test_an_unexpected_error_is_one_readable_line_and_a_trace_in_the_log() -> None:

@@ -177,6 +177,13 @@ async def test_a_package_may_import_its_own_parts(tmp_path: Path) -> None:
     assert (await run(load(folder), {})).data == "part"
 
 
+@pytest.mark.parametrize("runtime", ["executable", "process", "http"])
+def test_a_plugin_without_a_handler_is_refused_with_what_to_do(tmp_path: Path, runtime: str) -> None:
+    folder = plugin(tmp_path / "p", "", {"runtime": runtime})
+    with pytest.raises(ValueError, match=f"the runtime of p is {runtime}, .* new NAME --runtime {runtime}`"):
+        load(folder)
+
+
 def test_a_folder_without_a_manifest_or_a_handler_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load(tmp_path)

@@ -138,6 +138,8 @@ class _Programs:
         return self._environment | {name: str(value) for name, value in told.items() if value is not None}
 
     def _result(self, program: Program, last_error: str) -> Any:
+        printed = bytes(program.output)
+        program.output.clear()  # its transport holds the program, and what it printed, until that is collected
         if program.overflowed:
             raise ResultTooLarge(f"the program printed more than {self._frame_bytes} bytes")
         if program.code > 0:
@@ -148,8 +150,6 @@ class _Programs:
             if not why and seconds and -program.code == signal.SIGXCPU:
                 why = f"used more than limits.cpu_seconds {seconds}"
             raise Crashed.of(program.code, why=why, last_error=last_error)
-        printed = bytes(program.output)
-        program.output.clear()  # the program and its pipes hold one another until they are collected
         return value_of(printed)
 
 

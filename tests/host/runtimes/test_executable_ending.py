@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from hermes.errors import ConfigError
 from hermes.host.failures import Crashed, Raised, ResultTooLarge
+from hermes.host.pipe import Pipe
+from hermes.host.program import Program
 from tests.support.bench import alive, eventually, file_text
 from tests.support.scripts import data, result, script
 from tests.support.shop import Shop
@@ -181,3 +184,18 @@ async def test_what_the_kernel_does_not_start_fails_the_call_alone(shop: Shop) -
     with pytest.raises(Raised, match="the program could not be started: Argument list too long"):
         await shop.ask(worker)
     assert worker.busy == 0
+
+
+@pytest.mark.parametrize("last", ["", "exit 1", "printf NaN]"])
+async def test_what_it_printed_is_not_kept_until_garbage_is_collected(shop: Shop, last: str) -> None:
+    worker = await script(shop, f"printf '[1'; head -c 500000 /dev/zero | tr '\\0' ' '; printf ,; {last}")
+    gc.collect()
+    gc.disable()
+    try:
+        await asyncio.wait([shop.begin(worker).pending.answer], timeout=20)
+        await eventually(lambda: worker.busy == 0)
+        kept = [one for one in gc.get_objects() if isinstance(one, Program | Pipe)]
+        assert all(not one.output for one in kept if isinstance(one, Program))
+        assert all(one.take.__name__ == "_ignore" for one in kept if isinstance(one, Pipe))
+    finally:
+        gc.enable()
