@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +15,21 @@ from hermes.host.plugin import Places, Plugin, load_plugin
 from hermes.host.refusals import problems, refusal, shown_name
 from hermes.host.staging import CHANGED, ChangedMeanwhile, Staging
 
+_PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS})
+
 
 @dataclass(frozen=True, slots=True)
 class NotTaken(Exception):
     """A folder that cannot become a plugin: `error` is what is told first, `lines` is everything.
 
-    `hash` is that of its content, empty if it could not be read.
+    `hash` is that of its content, empty if it could not be read. `passing` says that the reason lies not in it, but in
+    a machine that lacks something now.
     """
 
     error: LastError
     lines: list[str]
     hash: str = ""
+    passing: bool = False
 
 
 class Candidates:
@@ -69,7 +74,9 @@ class Candidates:
                 self._require_rest(folder)
             staged = self._staging.copy(folder, name=shown_name(folder))
         except (ConfigError, OSError) as error:
-            raise NotTaken(refusal(error), problems(error, copy=None, origin=folder)) from error
+            passing = isinstance(error, OSError) and error.errno in _PASSING
+            lines = problems(error, copy=None, origin=folder)
+            raise NotTaken(refusal(error), lines, passing=passing) from error
         try:
             plugin = load_plugin(staged.path, self.places, origin=folder, known_hash=staged.hash)
             self._check(plugin)

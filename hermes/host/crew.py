@@ -76,6 +76,7 @@ class Crew:
         self._ready_since: dict[Worker, float] = {}
         self._idle_since: dict[Worker, float] = {}
         self._changed = asyncio.Event()
+        self._endings: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
         self.last_error: LastError | None = None
         self.ready_once = False
@@ -96,6 +97,7 @@ class Crew:
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+        await asyncio.gather(*self._endings, return_exceptions=True)
 
     async def add_one(self) -> None:
         """Start a worker now and let it take calls; raises one of StartFailed."""
@@ -145,11 +147,16 @@ class Crew:
                 await self._try_one()
                 continue
             for worker in self._expired():
-                # While one took its time to leave, the next may have got a call.
                 if not worker.busy and self.release(worker):
-                    await end_worker(worker)
+                    self._see_off(worker)
             more = (self._pool.demand,) if len(self._pool) < workers.max else ()
             await _first_of(self._changed, *more, seconds=self._until_expiry())
+
+    def _see_off(self, worker: Worker) -> None:
+        """End a worker beside all else: nobody who needs another one waits for it."""
+        task = asyncio.get_running_loop().create_task(end_worker(worker))
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
 
     def _wanted(self) -> int:
         workers = self._plugin.manifest.workers

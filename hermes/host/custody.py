@@ -13,6 +13,8 @@ from hermes.host.processes import MARK
 from hermes.host.resources import Resources, SessionLimits
 from hermes.observe.logs import Logger
 
+_STARTS_AT_A_TIME = 2
+
 
 class Ward:
     """One process, from before its start until it was reaped. `variables` belong into its environment."""
@@ -56,6 +58,8 @@ class Custody:
         self._resources = Resources()
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
+        self.starts = asyncio.Semaphore(_STARTS_AT_A_TIME)
+        """Held while a program is started for a call: many at once would be one long halt of the event loop."""
 
     def take(self, limits: SessionLimits) -> Ward:
         """Return what a process that is about to be started is kept by; its `end` has to follow."""

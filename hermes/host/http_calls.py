@@ -15,6 +15,7 @@ import hermes
 from hermes.host.exchange import Caller
 from hermes.host.failures import ResultTooLarge
 from hermes.host.http_answer import Answer, envelope_of, failed
+from hermes.host.http_names import Names
 from hermes.host.http_request import Outgoing, RequestTemplate, Unfit
 from hermes.host.http_words import say
 from hermes.host.plugin import Plugin
@@ -39,7 +40,7 @@ class HttpCalls:
         self._frame_bytes = frame_bytes
         self._secrets = [secret for secret in plugin.secrets.values() if len(secret) > 3]
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # calls are counted elsewhere
+            connector=aiohttp.TCPConnector(limit=0, resolver=Names()),  # calls are counted elsewhere
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"hermes/{hermes.__version__}", "Accept": "application/json"},
             trust_env=False,

@@ -60,9 +60,11 @@ class Orders:
         """Let a plugin take calls again, with its files as they are now; raises what `reload` does."""
         folder = self._folders.named(name)
         supervisor = self._roster.supervisors.get(folder.plugin or "")
-        if supervisor is None or not supervisor.disabled:
+        if supervisor is None:
+            await asyncio.to_thread(self._disabled.discard, name)
             return
-        await self._load(folder)
+        if supervisor.disabled:
+            await self._load(folder)
         await asyncio.to_thread(self._disabled.discard, supervisor.name)
         self._log.info("plugin_enabled", plugin=supervisor.name)
 
@@ -75,8 +77,11 @@ class Orders:
             if folder.tried or folder.error is not before or time.monotonic() > deadline:
                 break
             await asyncio.sleep(_AGAIN)
-        if folder.task is not None:
-            await asyncio.wait((folder.task,))
+        task = folder.task
+        if task is not None:
+            await asyncio.wait((task,))
+            if task.cancelled():
+                raise Conflict("a later order, or a later change of its files, came first")
         if folder.path not in self._folders:
             raise NotFound(f"the folder {folder.name} is gone")
         if folder.error is not None or not folder.tried:

@@ -97,6 +97,7 @@ class Program(asyncio.SubprocessProtocol):
         finally:
             timer.cancel()
             self.kill()
+            self.output.clear()  # nobody asks for it any more
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the new process."""

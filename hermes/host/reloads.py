@@ -138,6 +138,7 @@ class Reloads:
                 return None
             if folder.task is not None:
                 folder.task.cancel()  # what it tries is not what is there
+                folder.tried = ""
             if supervisor is not None and found == supervisor.plugin.hash and not anew:
                 folder.tried = found
                 self._clear(folder, supervisor)
@@ -147,7 +148,7 @@ class Reloads:
         except ChangedMeanwhile:
             self._look_again(folder)
         except NotTaken as error:
-            folder.tried = found
+            folder.tried = "" if error.passing else found  # then the next sweep tries it again
             self._refuse(folder, error)
         else:
             folder.tried, folder.unrest = plugin.hash, 0
@@ -197,7 +198,8 @@ class Reloads:
             if other.plugin == plugin.manifest.name:
                 supervisor = self._roster.supervisors[plugin.manifest.name]
                 folder.plugin, other.plugin = other.plugin, None
-                if supervisor.plugin.hash == plugin.hash:
+                if supervisor.plugin.hash == plugin.hash or supervisor.disabled:
+                    self._clear(folder, supervisor)
                     self._own(asyncio.to_thread(self._candidates.discard, plugin))
                     return True
         return False

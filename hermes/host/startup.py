@@ -7,13 +7,14 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from hermes.host.failures import Crashed, Raised
+from hermes.host.failures import CallEnded, Crashed, Raised
 from hermes.host.plugin import Plugin
 from hermes.host.wire_worker import Launch, WireWorker
 from hermes.host.worker import Listener
 from hermes.sdk.wire import PROTOCOL
 
 _READY_WITHIN = 30.0  # seconds a plugin may take to be imported
+_SPARE_WITHIN = 2.0  # seconds in which one in reserve has to show that it listens
 
 
 async def start_worker(
@@ -34,11 +35,11 @@ async def start_worker(
         Crashed: the process died, or was not ready in time.
         OSError: the process could not be started.
     """
-    if spare is None:
-        worker = await _start(launch, listener)
-    else:
+    if spare is not None and await _listens(spare):
         worker = spare
         worker.hand_over(listener, launch.limits)
+    else:
+        worker = await _start(launch, listener)
     ready = False
     try:
         async with asyncio.timeout(ready_within):
@@ -51,6 +52,20 @@ async def start_worker(
             worker.kill()
             await worker.exited.wait()
     return worker
+
+
+async def _listens(spare: WireWorker) -> bool:
+    """Say whether a process in reserve still does what it is there for; one that does not is ended."""
+    try:
+        async with asyncio.timeout(_SPARE_WITHIN):
+            await spare.ping()
+    except (TimeoutError, CallEnded):
+        spare.kill()
+        return False
+    except asyncio.CancelledError:
+        spare.kill()
+        raise
+    return True
 
 
 async def _initialize(worker: WireWorker, plugin: Plugin, *, setup: Mapping[str, Any]) -> None:

@@ -208,3 +208,19 @@ async def test_one_that_cannot_be_started_is_told_and_tried_again_rarely(
     await asyncio.sleep(0.1)
     assert len(book.lines(event="spare_worker_not_started")) == 1
     await spares.close()
+
+
+async def test_one_that_has_stopped_listening_is_not_handed_over(bench: Bench) -> None:
+    folder = bench.write("p", "async def handle(message, context):\n    return 'old'\n")
+    bench.start(spare_workers=1)
+    assert await bench.run("p") == "old"
+    assert bench.host is not None
+    spares = bench.host._spares
+    await eventually(lambda: len(spares))
+    [spare] = spares._workers
+    os.kill(spare.pid, signal.SIGSTOP)
+    (folder / "plugin.py").write_text("async def handle(message, context):\n    return 'new'\n")
+    await bench.look()
+    assert await bench.run("p") == "new"
+    assert bench.plugin("p")["last_error"] is None
+    await eventually(lambda: not alive(spare.pid))

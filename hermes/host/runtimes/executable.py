@@ -115,17 +115,25 @@ class _Programs:
             limits=self._limits,
         )
         given = orjson.dumps(params["message"], option=orjson.OPT_APPEND_NEWLINE)
-        starting = asyncio.ensure_future(Program.start(launch, given, on_error=on_error))
+        async with self._turn():
+            starting = asyncio.ensure_future(Program.start(launch, given, on_error=on_error))
+            program = await self._started(starting)
+        self._running.add(program)  # here a process begins …
+        return program
+
+    def _turn(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Wait for a turn to start a process; who is cancelled meanwhile has started none."""
+        return contextlib.nullcontext() if self._custody is None else self._custody.starts
+
+    async def _started(self, starting: asyncio.Future[Program]) -> Program:
         try:
-            program = await asyncio.shield(starting)
+            return await asyncio.shield(starting)
         except asyncio.CancelledError:
             with contextlib.suppress(OSError, ValueError):
                 await (await starting).end()
             raise
         except (OSError, ValueError) as error:
             raise Raised(f"the program could not be started: {_reason(error)}") from error
-        self._running.add(program)
-        return program
 
     def _call_environment(self, params: dict[str, Any]) -> dict[str, str]:
         message, context = params["message"], params["context"]
