@@ -81,7 +81,7 @@ async def test_cancelling_asks_the_whole_group_to_leave(shop: Shop) -> None:
     with pytest.raises(Raised, match="cancelled"):
         await job.result()
     assert data(shop, "tidied").exists()
-    assert not alive(child)
+    await eventually(lambda: not alive(child))
     assert worker.processes() == []
     assert (shop.idle, worker.busy) == (1, 0)
 
