@@ -117,3 +117,39 @@ async def test_no_call_fails_or_runs_twice_while_a_plugin_is_reloaded_over_and_o
     await loading
     assert sorted(done) == sorted(f"r{number}.{part}" for number in range(400) for part in range(3))
     assert row_of(bench, "p", "reloads", "failures") == [15, 0]
+
+
+async def test_an_order_that_a_later_one_overtakes_says_so_and_the_later_one_holds(bench: Bench) -> None:
+    folder = bench.write("p", says("old"))
+    host = bench.start()
+    await host.disable("p")
+    write(folder / "plugin.py", says("slow", "import time\ntime.sleep(600)"))
+    enabling = asyncio.ensure_future(host.enable("p"))
+    await eventually(lambda: bench.host is not None and bench.host._folders.named("p").task is not None)
+    await host.disable("p")
+    with pytest.raises(Conflict, match="later order"):
+        await enabling
+    await bench.stop()
+    bench.start()
+    assert row_of(bench, "p", "state") == ["disabled"]
+
+
+async def test_a_candidate_that_was_given_up_for_a_change_that_came_to_nothing_is_tried_again(
+    bench: Bench,
+) -> None:
+    folder = bench.write("p", says("old"))
+    host = bench.start()
+    assert await bench.run("p") == "old"
+    slow = (
+        f"import pathlib, time\nwhile not pathlib.Path({str(bench.home / 'go')!r}).exists(): time.sleep(0.01)"
+    )
+    write(folder / "plugin.py", says("new", slow))
+    await host.look()
+    (folder / "beside.txt").touch()
+    await host.look()
+    (folder / "beside.txt").unlink()
+    (bench.home / "go").touch()
+    await bench.look()
+    await bench.look()
+    assert await bench.run("p") == "new"
+    assert row_of(bench, "p", "last_error") == [None]
