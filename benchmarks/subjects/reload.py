@@ -65,7 +65,7 @@ class Measured:
 def measure(console: Console, full: bool) -> None:
     saves = _FULL_SAVES if full else _SAVES
     bare = statistics.median(_bare_start() for _ in range(_BARE_STARTS))
-    measured = [_setting(spares, saves=saves) for spares in (1, 0)]
+    measured = [_setting(1, saves=saves), _setting(0, saves=saves // 2)]
     method = (
         f"A daemon with one plugin and reload.debounce {_DEBOUNCE:g}: its file is overwritten with a new mark, then the plugin "
         f"is called again and again, {_POLL * 1000:g} ms apart, until it answers with the mark; {_BETWEEN[0]:g} to "

@@ -14,9 +14,9 @@ from benchmarks.load import WAITED, Loaded, Loading
 from benchmarks.servers import Server, bare, daemon, place, until_ready
 from benchmarks.tables import Aim, aims, figures
 
-_SECONDS, _FULL_SECONDS = 5.0, 30.0
+_SECONDS, _FULL_SECONDS = 4.0, 30.0
 _BEFORE = 1.0  # seconds that the trouble lasts before anything is measured
-_CALM = 3.0  # seconds from one trouble to the next
+_CALM = 2.0  # seconds from one trouble to the next
 _CONNECTIONS, _PAUSE = 2, 0.01
 _AIM_MS = 250.0  # our own: what a person hardly notices
 _HEADINGS = (
