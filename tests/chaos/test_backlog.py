@@ -19,7 +19,7 @@ from hermes.messages import new_id
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
 from tests.support.daemon import Daemon, furnish, plugin_folder, start
-from tests.support.senders import Book, Sent, errand, listening, sending
+from tests.support.senders import PATIENT, Book, Sent, errand, listening, sending
 
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
 _BACKLOG, _KILLS, _LONGEST = (20_000, 20, 2.0) if _SOAK else (2_000, 5, 0.8)  # and seconds from start to kill
@@ -71,11 +71,8 @@ def test_whatever_moment_hermes_dies_at_while_it_works_off_a_backlog_each_messag
     bodies = [errand(chance) | {"request_id": new_id()} for _ in range(_BACKLOG)]
     for body in bodies:
         body["payload"]["gate"] = str(gate)
-    home = furnish(
-        tmp_path,
-        {"limits": {"pending": 10 * _BACKLOG, "plugin_queue": 10 * _BACKLOG}},
-        [plugin_folder("ledger")],
-    )
+    limits = {"pending": 10 * _BACKLOG, "plugin_queue": 10 * _BACKLOG}
+    home = furnish(tmp_path, {"limits": limits, "circuit_breaker": PATIENT}, [plugin_folder("ledger")])
     backlog = hand_in(start(home), bodies)
     gate.touch()
     book.sent += backlog

@@ -15,7 +15,7 @@ import pytest
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
 from tests.support.daemon import Daemon, furnish, plugin_folder, spawn, start
-from tests.support.senders import Book, errand, listening, sending
+from tests.support.senders import PATIENT, Book, errand, listening, sending
 from tests.support.strays import strays
 from tests.support.waiting import until
 
@@ -63,7 +63,8 @@ def test_whatever_moment_hermes_dies_at_nothing_is_lost_doubled_or_told_in_two_w
     seed = os.environ.get("HERMES_SEED", str(random.randrange(10**6)))
     sys.stdout.write(f"HERMES_SEED={seed} makes the same choices again\n")
     chance, book = random.Random(seed), Book()
-    home = furnish(tmp_path, {"limits": {"shutdown_grace": _GRACE}}, [plugin_folder("ledger")])
+    config = {"limits": {"shutdown_grace": _GRACE}, "circuit_breaker": PATIENT}
+    home = furnish(tmp_path, config, [plugin_folder("ledger")])
     with listening(book):
         with (
             deciding(book, pause=_DECIDING, seed=seed),

@@ -15,7 +15,7 @@ from tests.conftest import StartDaemon
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
 from tests.support.daemon import Daemon
-from tests.support.senders import Book, errand, listening, sending
+from tests.support.senders import PATIENT, Book, errand, listening, sending
 from tests.support.waiting import until
 
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
@@ -81,7 +81,7 @@ def test_under_a_mixed_load_memory_and_descriptors_stay_flat_and_everything_ends
     seed = os.environ.get("HERMES_SEED", str(random.randrange(10**6)))
     sys.stdout.write(f"HERMES_SEED={seed} makes the same choices again\n")
     chance = random.Random(seed)
-    daemon = start_daemon(plugins=["ledger", "lab", "deploy", "stuck", "echo"])
+    daemon = start_daemon({"circuit_breaker": PATIENT}, plugins=["ledger", "lab", "deploy", "stuck", "echo"])
     process, book = psutil.Process(daemon.pid), Book(daemon)
     with listening(book), deciding(book, pause=_DECIDING, seed=seed):
         for _ in range(300):  # the events that are kept for who comes back fill their room

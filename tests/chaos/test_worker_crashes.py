@@ -16,7 +16,7 @@ from tests.conftest import StartDaemon
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
 from tests.support.daemon import Daemon
-from tests.support.senders import Book, errand, listening, sending
+from tests.support.senders import PATIENT, Book, errand, listening, sending
 from tests.support.strays import strays
 from tests.support.waiting import until
 
@@ -28,7 +28,6 @@ _GROWTH = 16 << 20  # bytes
 _SENDERS, _PAUSE = 6, 0.02
 _DECIDING = 0.1  # seconds between two decisions
 _MOMENT = 0.05  # seconds
-_NEVER = 10**6  # failures in a row: what is tried here is what happens to the calls
 
 
 def compose(chance: random.Random) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def test_whichever_moment_workers_die_at_every_message_ends_and_nothing_is_left_
     seed = os.environ.get("HERMES_SEED", str(random.randrange(10**6)))
     sys.stdout.write(f"HERMES_SEED={seed} makes the same choices again\n")
     chance, killed = random.Random(seed), set[int]()
-    daemon = start_daemon({"circuit_breaker": {"failure_threshold": _NEVER}}, plugins=["ledger"])
+    daemon = start_daemon({"circuit_breaker": PATIENT}, plugins=["ledger"])
     book, process = Book(daemon), psutil.Process(daemon.pid)
     with listening(book), deciding(book, pause=_DECIDING, seed=seed):
         with sending(book, compose, count=_SENDERS, pause=_PAUSE, seed=seed):

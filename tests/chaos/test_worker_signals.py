@@ -19,7 +19,7 @@ from tests.conftest import StartDaemon
 from tests.support.accounts import account, figures, settle
 from tests.support.clerks import deciding
 from tests.support.daemon import Daemon, plugin_folder
-from tests.support.senders import Book, errand, listening, sending
+from tests.support.senders import PATIENT, Book, errand, listening, sending
 from tests.support.strays import strays
 from tests.support.waiting import until
 
@@ -28,7 +28,6 @@ _SECONDS = 300.0 if _SOAK else 15.0
 _SENDERS, _PAUSE = 12, 0.02
 _DECIDING = 0.1  # seconds between two decisions
 _MOMENT = 0.3  # seconds
-_NEVER = 10**6  # failures in a row: what is tried here is what happens to the calls
 _TIMEOUT = 3  # seconds of a call, more than any takes whose worker runs
 _SIGNALS = {signal.SIGKILL: 3, signal.SIGSEGV: 3, signal.SIGSTOP: 2, signal.SIGTERM: 1}
 _GOING_ON = 0.4  # of those that were stopped
@@ -68,7 +67,7 @@ def test_whatever_happens_to_workers_each_call_ends_once_and_no_write_takes_effe
     sys.stdout.write(f"HERMES_SEED={seed} makes the same choices again\n")
     chance, hit = random.Random(seed), dict[int, signal.Signals]()
     furnished(tmp_path)
-    daemon = start_daemon({"circuit_breaker": {"failure_threshold": _NEVER}})
+    daemon = start_daemon({"circuit_breaker": PATIENT})
     book = Book(daemon)
     with listening(book), deciding(book, pause=_DECIDING, seed=seed):
         with sending(book, errand, count=_SENDERS, pause=_PAUSE, seed=seed):

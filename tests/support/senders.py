@@ -24,6 +24,8 @@ _INTENTS = ("ledger.read", "ledger.write", "ledger.repeat", "ledger.once", "ledg
 _ENDED = frozenset({"succeeded", "failed"})
 LOST = (OSError, HTTPException)
 """What a caller sees of a daemon that dies."""
+PATIENT = {"failure_threshold": 10**6}
+"""The `circuit_breaker` for errands: some go wrong on purpose, and a row of them is no reason to pause their plugin."""
 
 Compose = Callable[[random.Random], dict[str, Any]]
 """Returns the body of a new message, but for its request_id."""
