@@ -11,10 +11,10 @@ from typing import Any
 
 from hermes.config import Document
 from hermes.deadlines import Deadlines
-from hermes.host.calls import Call
 from hermes.host.crew import Watch
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places
+from hermes.host.workers.calls import Call
 from hermes.messages import HermesMessage
 from hermes.observe.logs import open_logs
 from hermes.observe.metrics import Metrics

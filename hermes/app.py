@@ -23,8 +23,8 @@ from hermes.gateway.plugins import Plugins
 from hermes.gateway.server import Server, bind, build_app, build_server
 from hermes.gateway.submit import Submit
 from hermes.greeting import greeting
+from hermes.host.files.watcher import Watcher
 from hermes.host.host import Host
-from hermes.host.watcher import Watcher
 from hermes.observe.logs import Logs
 from hermes.parts import Parts, build_parts
 from hermes.state_folder import StateFolder

@@ -14,10 +14,10 @@ from hermes.dispatch.once_states import States
 from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
 from hermes.dispatch.retention import Retention
 from hermes.host.crew import Watch
+from hermes.host.files.watcher import Watcher, WatchSettings
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places, Plugin
 from hermes.host.supervisor import BreakerSettings
-from hermes.host.watcher import Watcher, WatchSettings
 from hermes.journal.base import Journal
 from hermes.observe.logs import Logger, Logs
 from hermes.observe.metrics import Metrics

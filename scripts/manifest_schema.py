@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hermes.host.manifest_schema import manifest_schema
+from hermes.host.manifests.manifest_schema import manifest_schema
 
 if __name__ == "__main__":
     target = Path(__file__).parent.parent / "docs" / "manifest.schema.json"

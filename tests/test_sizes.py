@@ -26,7 +26,7 @@ LARGE_FUNCTIONS: dict[str, int] = {}
 # Signatures that somebody else's protocol dictates, beside those of Python's special methods.
 DICTATED = frozenset(
     {
-        "hermes/host/http_names.py:Names.resolve",
+        "hermes/host/http/names.py:Names.resolve",
         "hermes/observe/logs.py:_render",
         "hermes/observe/logs.py:_stamp",
     }

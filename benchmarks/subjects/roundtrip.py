@@ -19,7 +19,7 @@ from benchmarks.hosting import Hosted, hosted
 from benchmarks.pipes import ANSWERING, BARE, Pipe
 from benchmarks.servers import place
 from benchmarks.tables import Aim, aims, figures
-from hermes.host import wire
+from hermes.host.workers import wire
 
 _SIZES = (200, 10_000)  # bytes of payload
 _ROUNDS, _FULL_ROUNDS = 30, 150

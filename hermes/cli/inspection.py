@@ -16,8 +16,8 @@ from hermes.config import Config, load_config
 from hermes.config.loading import DEFAULT_FILE
 from hermes.errors import ConfigError
 from hermes.host.folders import plugin_folders
-from hermes.host.inspection import Inspection
-from hermes.host.manifest import Intent
+from hermes.host.manifests.inspection import Inspection
+from hermes.host.manifests.manifest import Intent
 from hermes.journal._salvage import look_into
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon

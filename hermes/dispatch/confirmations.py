@@ -18,7 +18,7 @@ from hermes.dispatch.outcomes import failed
 from hermes.dispatch.sentences import say
 from hermes.errors import AlreadyDecided, Conflict, Expired, Forbidden, JournalError, Unavailable
 from hermes.host.host import Target
-from hermes.host.manifest import Confirm
+from hermes.host.manifests.manifest import Confirm
 from hermes.journal.base import Journal
 from hermes.messages import Confirmation, Principal, Record, ResultEnvelope
 from hermes.observe.logs import Logger

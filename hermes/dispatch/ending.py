@@ -12,7 +12,7 @@ from hermes.dispatch.live import Live
 from hermes.dispatch.outcomes import failed
 from hermes.dispatch.records import WrittenEnvelope, end_fields, write_envelope
 from hermes.dispatch.sentences import say
-from hermes.host.manifest import Summary
+from hermes.host.manifests.manifest import Summary
 from hermes.journal.base import Journal
 from hermes.messages import EventType, ResultEnvelope
 from hermes.observe.logs import Logger

@@ -15,9 +15,9 @@ from hermes.dispatch.outcomes import failed, from_answer, from_failure
 from hermes.dispatch.requests import Requests
 from hermes.dispatch.sends import Sends, SentCall
 from hermes.dispatch.sentences import say
-from hermes.host.calls import Call
-from hermes.host.failures import CallEnded, Crashed, Superseded, TimedOut, Unavailable
 from hermes.host.host import Host, Target
+from hermes.host.workers.calls import Call
+from hermes.host.workers.failures import CallEnded, Crashed, Superseded, TimedOut, Unavailable
 from hermes.messages import Candidate, Decision, PluginRef, ResultEnvelope
 from hermes.observe.metrics import Metrics
 

@@ -17,7 +17,7 @@ import orjson
 
 from hermes.dispatch.live import Live
 from hermes.dispatch.once_states import FREE, State, States
-from hermes.host.failures import RequestRefused
+from hermes.host.workers.failures import RequestRefused
 from hermes.messages import new_id
 from hermes.sdk.wire import INVALID_PARAMS, METHOD_NOT_FOUND, STORE_AWAY
 

@@ -10,7 +10,7 @@ import orjson
 from hermes.dispatch.live import Live
 from hermes.dispatch.sentences import say
 from hermes.errors import StoreError
-from hermes.host.failures import RequestRefused
+from hermes.host.workers.failures import RequestRefused
 from hermes.sdk.wire import INVALID_PARAMS, STORE_AWAY
 from hermes.stores.base import Store
 from hermes.values import value

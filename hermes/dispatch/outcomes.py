@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from hermes.dispatch.sentences import Locale, say
-from hermes.host.failures import (
+from hermes.host.workers.failures import (
     BreakerOpen,
     CallEnded,
     Crashed,

@@ -27,7 +27,7 @@ from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
 from hermes.errors import Conflict, RateLimited, Unavailable
 from hermes.host.host import Host
-from hermes.host.manifest import Summary
+from hermes.host.manifests.manifest import Summary
 from hermes.journal.base import Entry, Journal
 from hermes.messages import ResultEnvelope
 from hermes.observe.logs import Logs

@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes.dispatch.once import OnceScope
 from hermes.dispatch.sends import SendScope
-from hermes.host.calls import refuse_request
+from hermes.host.workers.calls import refuse_request
 
 
 class Requests:

@@ -23,8 +23,8 @@ from hermes.dispatch.retries import UnderWay
 from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
 from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Unavailable
-from hermes.host.calls import Call
-from hermes.host.failures import RequestRefused
+from hermes.host.workers.calls import Call
+from hermes.host.workers.failures import RequestRefused
 from hermes.journal.base import Entry, Journal
 from hermes.messages import ErrorInfo, ResultEnvelope
 from hermes.sdk.wire import INVALID_PARAMS, STILL_RUNNING, STORE_AWAY

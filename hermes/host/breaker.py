@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from hermes.host.failures import BreakerOpen
+from hermes.host.workers.failures import BreakerOpen
 
 State = Literal["closed", "open", "half_open"]
 

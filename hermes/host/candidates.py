@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes.errors import ConfigError
-from hermes.host.fingerprint import content_hash, written_at
+from hermes.host.files.fingerprint import content_hash, written_at
+from hermes.host.files.staging import CHANGED, ChangedMeanwhile, Staging
 from hermes.host.last_error import LastError
 from hermes.host.plugin import Places, Plugin, load_plugin
 from hermes.host.refusals import problems, refusal, shown_name
-from hermes.host.staging import CHANGED, ChangedMeanwhile, Staging
 
 _PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS})
 

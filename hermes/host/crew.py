@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes.deadlines import Deadlines
-from hermes.host.endings import end_worker
-from hermes.host.failures import CallEnded, Unavailable
 from hermes.host.gate import StartGate
 from hermes.host.last_error import LastError
 from hermes.host.plugin import Plugin
 from hermes.host.pool import Pool
 from hermes.host.runtimes.base import Runtime
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.workers.endings import end_worker
+from hermes.host.workers.failures import CallEnded, Unavailable
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 from hermes.observe.logs import Logger
 from hermes.observe.metrics import Metrics
 

@@ -9,21 +9,21 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from hermes.host.calls import Call
 from hermes.host.crew import Crew, Watch
-from hermes.host.endings import GRACE, end_worker
-from hermes.host.exchange import Pending
-from hermes.host.failures import CallEnded, Raised, TimedOut, Unavailable
+from hermes.host.custody.processes import descendants
 from hermes.host.gate import StartGate
 from hermes.host.last_error import LastError
 from hermes.host.log_budget import LogBudget
 from hermes.host.plugin import Plugin
 from hermes.host.pool import Pool
-from hermes.host.processes import descendants
 from hermes.host.runtimes.base import Runtime
 from hermes.host.statistics import Statistics
-from hermes.host.worker import Process, Worker
-from hermes.host.workshop import Tools
+from hermes.host.workers.calls import Call
+from hermes.host.workers.endings import GRACE, end_worker
+from hermes.host.workers.exchange import Pending
+from hermes.host.workers.failures import CallEnded, Raised, TimedOut, Unavailable
+from hermes.host.workers.worker import Process, Worker
+from hermes.host.workers.workshop import Tools
 from hermes.sdk.wire import INVALID_PARAMS
 
 _STOPPING = "Hermes is shutting down"

@@ -11,24 +11,24 @@ from typing import Any
 from hermes.catalog import find
 from hermes.config import Document
 from hermes.errors import NotFound
-from hermes.host.calls import Call
 from hermes.host.candidates import Candidates
 from hermes.host.crew import Watch
-from hermes.host.custody import Custody
+from hermes.host.custody.custody import Custody
 from hermes.host.disabled import Disabled
-from hermes.host.failures import Superseded
 from hermes.host.folders import Folders
 from hermes.host.gate import StartGate
 from hermes.host.generation import Generation
-from hermes.host.launch import blank_launch
 from hermes.host.orders import Orders
 from hermes.host.plugin import Places, Plugin, safe_environment
 from hermes.host.reloads import Reloads
 from hermes.host.roster import Prepare, Roster, Target
 from hermes.host.rows import empty_row, plugin_row
-from hermes.host.spares import Spares
 from hermes.host.supervisor import BreakerSettings, Supervisor
-from hermes.host.workshop import Tools
+from hermes.host.workers.calls import Call
+from hermes.host.workers.failures import Superseded
+from hermes.host.workers.launch import blank_launch
+from hermes.host.workers.spares import Spares
+from hermes.host.workers.workshop import Tools
 
 __all__ = ["Host", "HostSettings", "Target"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from hermes.host.failures import Raised
+from hermes.host.workers.failures import Raised
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 from hermes.config import Document
 from hermes.errors import ConfigError
-from hermes.host.dependencies import require
-from hermes.host.fingerprint import content_hash
-from hermes.host.manifest import MANIFEST_FILE, Intent, Manifest, load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.files.fingerprint import content_hash
+from hermes.host.manifests.dependencies import require
+from hermes.host.manifests.manifest import MANIFEST_FILE, Intent, Manifest, load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from hermes.messages import PluginRef
 
 _SAFE_ENVIRONMENT = (

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from hermes.deadlines import Deadlines
-from hermes.host.failures import CallEnded, NoRoom
-from hermes.host.worker import Worker
+from hermes.host.workers.failures import CallEnded, NoRoom
+from hermes.host.workers.worker import Worker
 
 
 class Pool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hermes.errors import ConfigError, ConfigErrors
 from hermes.host.last_error import LastError
-from hermes.host.manifest import MANIFEST_FILE
+from hermes.host.manifests.manifest import MANIFEST_FILE
 
 
 def refusal(error: Exception, *, copy: Path | None = None) -> LastError:

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from hermes.config import Document
 from hermes.host.candidates import Candidates, NotTaken
 from hermes.host.crew import StartFailed, Watch
+from hermes.host.files.staging import ChangedMeanwhile
 from hermes.host.folders import Folder, Folders, plugin_folders
 from hermes.host.generation import Generation
 from hermes.host.plugin import Plugin
 from hermes.host.refusals import refusal, shown_name
 from hermes.host.roster import Roster, Taken
-from hermes.host.staging import ChangedMeanwhile
 from hermes.host.supervisor import Supervisor
 
 _AGAIN = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hermes.config.document import dotted
 from hermes.errors import ConfigError
-from hermes.host.inspection import taken
+from hermes.host.manifests.inspection import taken
 from hermes.host.plugin import Plugin, Service
 from hermes.host.supervisor import Supervisor
 from hermes.values import value

@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes.host.last_error import LastError
 from hermes.host.supervisor import Supervisor
-from hermes.host.worker import Process
+from hermes.host.workers.worker import Process
 
 
 def plugin_row(supervisor: Supervisor, *, leaving: bool = False) -> dict[str, Any]:

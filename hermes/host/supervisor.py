@@ -8,9 +8,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from hermes.host.breaker import Breaker, State
-from hermes.host.calls import Call
 from hermes.host.crew import Watch
-from hermes.host.failures import (
+from hermes.host.generation import Generation
+from hermes.host.last_error import LastError
+from hermes.host.plugin import Plugin
+from hermes.host.statistics import Statistics
+from hermes.host.workers.calls import Call
+from hermes.host.workers.failures import (
     CallEnded,
     Crashed,
     Disabled,
@@ -19,11 +23,7 @@ from hermes.host.failures import (
     Superseded,
     TimedOut,
 )
-from hermes.host.generation import Generation
-from hermes.host.last_error import LastError
-from hermes.host.plugin import Plugin
-from hermes.host.statistics import Statistics
-from hermes.host.worker import Process
+from hermes.host.workers.worker import Process
 from hermes.sdk.wire import INVALID_PARAMS, NOT_JSON, OUTCOME_UNKNOWN, STILL_RUNNING
 from hermes.values import value
 

@@ -63,8 +63,11 @@ def test_whatever_moment_hermes_dies_at_nothing_is_lost_doubled_or_told_in_two_w
     seed = os.environ.get("HERMES_SEED", str(random.randrange(10**6)))
     sys.stdout.write(f"HERMES_SEED={seed} makes the same choices again\n")
     chance, book = random.Random(seed), Book()
-    config = {"limits": {"shutdown_grace": _GRACE}, "circuit_breaker": PATIENT}
-    home = furnish(tmp_path, config, [plugin_folder("ledger")])
+    home = furnish(
+        tmp_path,
+        {"limits": {"shutdown_grace": _GRACE}, "circuit_breaker": PATIENT},
+        [plugin_folder("ledger")],
+    )
     with listening(book):
         with (
             deciding(book, pause=_DECIDING, seed=seed),

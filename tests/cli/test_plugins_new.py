@@ -16,10 +16,10 @@ from hermes.cli.address import DEFAULT_URL
 from hermes.cli.inspection import check_keyword
 from hermes.cli.plugins.examples import lost_examples
 from hermes.cli.plugins.scaffold import kinds, scaffold
-from hermes.host.fingerprint import content_hash
-from hermes.host.inspection import Inspection
-from hermes.host.manifest import load_manifest
-from hermes.host.manifest_schema import manifest_schema
+from hermes.host.files.fingerprint import content_hash
+from hermes.host.manifests.inspection import Inspection
+from hermes.host.manifests.manifest import load_manifest
+from hermes.host.manifests.manifest_schema import manifest_schema
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router

@@ -14,10 +14,10 @@ import uvloop
 
 from hermes.catalog import find, known
 from hermes.config.validation import keys_of
-from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge
-from hermes.host.manifest_file import LimitsFile, ManifestFile
-from hermes.host.manifest_keys import RUNTIMES
-from hermes.host.worker import Worker
+from hermes.host.manifests.manifest_file import LimitsFile, ManifestFile
+from hermes.host.manifests.manifest_keys import RUNTIMES
+from hermes.host.workers.failures import CallEnded, Crashed, Raised, ResultTooLarge
+from hermes.host.workers.worker import Worker
 from tests.support.bench import alive, eventually
 from tests.support.shop import Job, Shop
 from tests.support.specimens.base import FAULT, MakeSpecimen, Specimen

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hermes.dispatch.outcomes import failed, from_answer, from_failure
-from hermes.host.failures import CallEnded, Crashed, Raised, ResultTooLarge, TimedOut, Unavailable
+from hermes.host.workers.failures import CallEnded, Crashed, Raised, ResultTooLarge, TimedOut, Unavailable
 from hermes.messages import ErrorInfo, ResultEnvelope
 
 MAY_HAVE = {"zh": "该操作可能已经生效。", "en": "It may have taken effect."}

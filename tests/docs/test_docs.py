@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from hermes.cli import root
 from hermes.config import Config, load_config
-from hermes.host.manifest import Manifest, load_manifest
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import Manifest, load_manifest
+from hermes.host.manifests.parameters import Parameters
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router

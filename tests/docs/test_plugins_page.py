@@ -14,8 +14,8 @@ import uvloop
 
 from hermes.cli.inspection import check_keyword
 from hermes.cli.plugins.examples import lost_examples
-from hermes.host.inspection import Inspection
-from hermes.host.manifest import load_manifest
+from hermes.host.manifests.inspection import Inspection
+from hermes.host.manifests.manifest import load_manifest
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hermes.host.fingerprint import content_hash
+from hermes.host.files.fingerprint import content_hash
 from tests.conftest import StartDaemon
 from tests.support.daemon import Daemon
 from tests.support.saving import (

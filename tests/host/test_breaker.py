@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes.host.breaker import Breaker
-from hermes.host.failures import BreakerOpen
+from hermes.host.workers.failures import BreakerOpen
 
 
 class Clock:

@@ -10,7 +10,7 @@ from typing import Any
 from hermes.deadlines import Deadlines
 from hermes.host.crew import Crew, Watch
 from hermes.host.gate import StartGate
-from hermes.host.manifest import Workers
+from hermes.host.manifests.manifest import Workers
 from hermes.host.pool import Pool
 from hermes.observe.metrics import Metrics
 from tests.support.bench import eventually

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hermes.host.failures import BreakerOpen, Crashed, Unavailable
+from hermes.host.workers.failures import BreakerOpen, Crashed, Unavailable
 from tests.support.bench import CRASH, HOLD, OBEY, Bench
 from tests.support.survival import Plugin, handling, printing, speaking, survived
 

@@ -10,7 +10,7 @@ import pytest
 
 from hermes.config import Document
 from hermes.errors import Conflict, NotFound
-from hermes.host.failures import Superseded, Unavailable
+from hermes.host.workers.failures import Superseded, Unavailable
 from tests.support.bench import HOLD, OBEY, Bench, eventually
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from hermes.deadlines import Deadlines
-from hermes.host.failures import Unavailable
 from hermes.host.pool import Pool
-from hermes.host.wire_worker import WireWorker
-from hermes.host.worker import Worker
+from hermes.host.workers.failures import Unavailable
+from hermes.host.workers.wire_worker import WireWorker
+from hermes.host.workers.worker import Worker
 from tests.support.employer import Employer
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes.host.failures import Superseded
+from hermes.host.workers.failures import Superseded
 from tests.support.bench import HOLD, OBEY, Bench, alive, eventually
 
 

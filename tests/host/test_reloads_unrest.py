@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hermes.host.fingerprint import MOST_BYTES
+from hermes.host.files.fingerprint import MOST_BYTES
 from tests.support.bench import Bench, eventually
 from tests.support.saving import says
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from hermes.host.failures import Crashed, Raised, TimedOut, Unavailable
+from hermes.host.workers.failures import Crashed, Raised, TimedOut, Unavailable
 from tests.support.bench import BLOCK, HOLD, OBEY, Bench, alive, eventually, file_text
 
 

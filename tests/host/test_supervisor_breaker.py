@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes.host.failures import BreakerOpen, Crashed, Raised, TimedOut
+from hermes.host.workers.failures import BreakerOpen, Crashed, Raised, TimedOut
 from tests.support.bench import CRASH, HOLD, OBEY, SLEEP, Bench, eventually
 from tests.support.pauses import DOES, act, fail, failures, state, unwritable
 

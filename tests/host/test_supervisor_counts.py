@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hermes.host.failures import Raised, ResultTooLarge
+from hermes.host.workers.failures import Raised, ResultTooLarge
 from tests.support.bench import Bench
 from tests.support.pauses import DOES, act, fail, failures
 from tests.support.survival import Plugin, printing, speaking

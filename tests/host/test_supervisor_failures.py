@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes.host.failures import Crashed, Raised, ResultTooLarge, TimedOut, Unavailable
+from hermes.host.workers.failures import Crashed, Raised, ResultTooLarge, TimedOut, Unavailable
 from tests.support.bench import (
     BLOCK,
     CRASH,

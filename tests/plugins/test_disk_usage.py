@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes.host.manifest import load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from tests.support.mounts import FOLDER, Machine, call
 
 STRANGE = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hermes.host.manifest import load_manifest
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest
+from hermes.host.manifests.parameters import Parameters
 from hermes.sdk.testing import Line, load, run
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "echo"

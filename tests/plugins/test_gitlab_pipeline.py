@@ -14,8 +14,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from hermes.host.manifest import load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from hermes.sdk.testing import Call, Outcome, load, run
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "gitlab-pipeline"

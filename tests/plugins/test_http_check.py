@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes.host.manifest import load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from hermes.sdk.testing import Call, load
 from tests.support.site import OPEN, Site, check, problem
 

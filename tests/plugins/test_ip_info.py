@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hermes.digest.digest import digest
-from hermes.host.manifest import load_manifest
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest
+from hermes.host.manifests.parameters import Parameters
 from tests.support.shop import Shop
 from tests.support.web import Web, serving
 

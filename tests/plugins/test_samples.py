@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes.host.manifest import Intent, Manifest, load_manifest
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import Intent, Manifest, load_manifest
+from hermes.host.manifests.parameters import Parameters
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router

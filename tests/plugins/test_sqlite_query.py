@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hermes.host.manifest import Intent, load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import Intent, load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from hermes.sdk.testing import Call, Outcome, load, run
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "sqlite-query"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.host.manifest import load_manifest, plugin_config
+from hermes.host.manifests.manifest import load_manifest, plugin_config
 from hermes.sdk.testing import Call, load, run
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "system-status"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hermes.host.manifest import load_manifest, plugin_config
-from hermes.host.parameters import Parameters
+from hermes.host.manifests.manifest import load_manifest, plugin_config
+from hermes.host.manifests.parameters import Parameters
 from hermes.sdk.testing import Call, OnceStore, Outcome, load, run
 from tests.support.jira import TOKEN, USER, FakeJira
 

@@ -14,11 +14,11 @@ import psutil
 
 from hermes.config import Document
 from hermes.deadlines import Deadlines
-from hermes.host.calls import Call
 from hermes.host.crew import Watch
 from hermes.host.host import Host, HostSettings
 from hermes.host.plugin import Places, Plugin
 from hermes.host.supervisor import BreakerSettings
+from hermes.host.workers.calls import Call
 from hermes.messages import HermesMessage, new_id
 from hermes.observe.metrics import Metrics
 from tests.support.daemon import write_plugin

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes.host.calls import Call
-from hermes.host.exchange import Pending
-from hermes.host.wire_worker import Launch, WireWorker
-from hermes.host.worker import Worker
+from hermes.host.workers.calls import Call
+from hermes.host.workers.exchange import Pending
+from hermes.host.workers.wire_worker import Launch, WireWorker
+from hermes.host.workers.worker import Worker
 from hermes.messages import HermesMessage
 
 SPEAK = """

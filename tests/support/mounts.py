@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes.host.manifest import load_manifest
-from hermes.host.printed import value_of
-from hermes.host.spoken import Spoken
+from hermes.host.manifests.manifest import load_manifest
+from hermes.host.programs.printed import value_of
+from hermes.host.programs.spoken import Spoken
 from tests.support.samples import SAMPLES
 
 FOLDER = SAMPLES["disk-usage"]

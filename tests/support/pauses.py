@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes.host.failures import Raised
+from hermes.host.workers.failures import Raised
 from tests.support.bench import Bench
 from tests.support.survival import Plugin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hermes.host.worker import Worker
+from hermes.host.workers.worker import Worker
 from tests.support.shop import Shop
 
 

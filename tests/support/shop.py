@@ -13,13 +13,13 @@ from typing import Any
 
 from hermes.catalog import find
 from hermes.config import Document
-from hermes.host import processes
-from hermes.host.exchange import Pending
-from hermes.host.manifest_keys import RUNTIMES
+from hermes.host.custody import processes
+from hermes.host.manifests.manifest_keys import RUNTIMES
 from hermes.host.plugin import Places, Plugin, load_plugin
 from hermes.host.runtimes.base import Runtime
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.workers.exchange import Pending
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 from hermes.messages import HermesMessage, Principal
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hermes.host.watcher import Watcher, WatchSettings
-from hermes.host.watches import System
+from hermes.host.files.watcher import Watcher, WatchSettings
+from hermes.host.files.watches import System
 from tests.support.logbook import Logbook
 
 QUICK = WatchSettings(debounce=0.15, sweep=600)

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hermes.host import processes
-from hermes.host.orphans import Orphans
+from hermes.host.custody import processes
+from hermes.host.custody.orphans import Orphans
 from tests.support.bench import eventually
 from tests.support.logbook import Logbook
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes.host.worker import Worker
+from hermes.host.workers.worker import Worker
 from tests.support.shop import Shop
 
 

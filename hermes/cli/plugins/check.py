@@ -22,11 +22,11 @@ from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
 from hermes.config import load_config
 from hermes.errors import ConfigError
-from hermes.host.doubts import doubts
-from hermes.host.entry_code import entry_problems
 from hermes.host.folders import plugin_folders
-from hermes.host.inspection import Inspection, Look
-from hermes.host.manifest import MANIFEST_FILE
+from hermes.host.manifests.doubts import doubts
+from hermes.host.manifests.entry_code import entry_problems
+from hermes.host.manifests.inspection import Inspection, Look
+from hermes.host.manifests.manifest import MANIFEST_FILE
 
 
 @dataclass(slots=True)

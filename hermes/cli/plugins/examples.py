@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hermes.config.document import ABSENT, Document
 from hermes.errors import ConfigError
-from hermes.host.manifest import Manifest
+from hermes.host.manifests.manifest import Manifest
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router

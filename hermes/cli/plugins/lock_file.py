@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermes.config.document import read_text
 from hermes.errors import ConfigError
-from hermes.host.requirement import Requirement
+from hermes.host.manifests.requirement import Requirement
 
 
 def read_pins(file: Path) -> dict[str, str]:

@@ -15,7 +15,7 @@ from hermes.cli.plugins.scaffold import Made, kinds, owner, scaffold
 from hermes.cli.problems import shown
 from hermes.cli.terminal import print_text
 from hermes.config.json_file import read_json
-from hermes.host.manifest import MANIFEST_FILE
+from hermes.host.manifests.manifest import MANIFEST_FILE
 
 _is_name = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}").fullmatch
 

@@ -16,7 +16,7 @@ from hermes.cli.plugins.lock_file import read_pins
 from hermes.cli.plugins.wanted import Needs, Wanted, gather
 from hermes.cli.problems import problem_line, problem_objects, shown
 from hermes.cli.terminal import print_json, print_text
-from hermes.host.requirement import Lack
+from hermes.host.manifests.requirement import Lack
 
 
 @click.command("requirements")

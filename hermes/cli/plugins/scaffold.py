@@ -13,8 +13,8 @@ from pathlib import Path
 from hermes.config.json_file import read_json
 from hermes.errors import ConfigError
 from hermes.host.folders import plugin_folders
-from hermes.host.manifest import MANIFEST_FILE
-from hermes.host.manifest_schema import manifest_schema
+from hermes.host.manifests.manifest import MANIFEST_FILE
+from hermes.host.manifests.manifest_schema import manifest_schema
 from hermes.values import value
 
 SCHEMA_FILE = "manifest.schema.json"

@@ -15,8 +15,8 @@ from hermes.cli.text import one_line
 from hermes.config.json_file import read_json
 from hermes.errors import ConfigError
 from hermes.host.folders import plugin_folders
-from hermes.host.manifest import MANIFEST_FILE, load_manifest
-from hermes.host.requirement import Requirement
+from hermes.host.manifests.manifest import MANIFEST_FILE, load_manifest
+from hermes.host.manifests.requirement import Requirement
 
 
 @dataclass(frozen=True, slots=True)

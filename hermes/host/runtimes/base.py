@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hermes.host.manifest_keys import ManifestKeys
+from hermes.host.manifests.manifest_keys import ManifestKeys
 from hermes.host.plugin import Plugin
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 
 
 class Runtime(ManifestKeys, Protocol):

@@ -14,19 +14,19 @@ import orjson
 
 from hermes.config.document import Document
 from hermes.errors import ConfigError
-from hermes.host.command import Command, command_problems, surroundings
-from hermes.host.exchange import Caller
-from hermes.host.failures import Crashed, Raised, ResultTooLarge
-from hermes.host.launch import bootstrapped, watched
-from hermes.host.manifest_file import ManifestSection
+from hermes.host.manifests.manifest_file import ManifestSection
 from hermes.host.plugin import Plugin
-from hermes.host.printed import value_of
-from hermes.host.program import Program
-from hermes.host.spoken import Portion, Spoken
-from hermes.host.task_worker import Log, TaskWorker
-from hermes.host.wire_worker import Launch
-from hermes.host.worker import Process, Worker
-from hermes.host.workshop import Workshop
+from hermes.host.programs.command import Command, command_problems, surroundings
+from hermes.host.programs.printed import value_of
+from hermes.host.programs.program import Program
+from hermes.host.programs.spoken import Portion, Spoken
+from hermes.host.workers.exchange import Caller
+from hermes.host.workers.failures import Crashed, Raised, ResultTooLarge
+from hermes.host.workers.launch import bootstrapped, watched
+from hermes.host.workers.task_worker import Log, TaskWorker
+from hermes.host.workers.wire_worker import Launch
+from hermes.host.workers.worker import Process, Worker
+from hermes.host.workers.workshop import Workshop
 
 
 class ExecutableOptions(ManifestSection):

@@ -8,15 +8,15 @@ from typing import Protocol
 
 from hermes.config.document import Document
 from hermes.errors import ConfigError
-from hermes.host.failures import Raised
-from hermes.host.http_options import HttpFile, http_problems
-from hermes.host.http_request import RequestTemplate
-from hermes.host.manifest import MANIFEST_FILE
-from hermes.host.manifest_file import ManifestSection
+from hermes.host.http.options import HttpFile, http_problems
+from hermes.host.http.request import RequestTemplate
+from hermes.host.manifests.manifest import MANIFEST_FILE
+from hermes.host.manifests.manifest_file import ManifestSection
 from hermes.host.plugin import Plugin
-from hermes.host.task_worker import Runner, TaskWorker
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.workers.failures import Raised
+from hermes.host.workers.task_worker import Runner, TaskWorker
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 
 
 class HttpOptions(ManifestSection):
@@ -54,7 +54,7 @@ class _MakeRunner(Protocol):
 
 def _sender() -> _MakeRunner:
     """Return what sends. Its package takes a while to be imported, and a good part of a daemon's memory."""
-    from hermes.host.http_calls import HttpCalls  # noqa: PLC0415 - see above
+    from hermes.host.http.calls import HttpCalls  # noqa: PLC0415 - see above
 
     return HttpCalls
 

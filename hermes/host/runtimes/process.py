@@ -6,14 +6,14 @@ from pathlib import Path
 
 from hermes.config.document import Document
 from hermes.errors import ConfigError
-from hermes.host.command import Command, command_problems, surroundings
-from hermes.host.launch import bootstrapped, watched
-from hermes.host.manifest_file import ManifestSection
+from hermes.host.manifests.manifest_file import ManifestSection
 from hermes.host.plugin import Plugin
-from hermes.host.startup import start_worker
-from hermes.host.wire_worker import Launch
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.programs.command import Command, command_problems, surroundings
+from hermes.host.workers.launch import bootstrapped, watched
+from hermes.host.workers.startup import start_worker
+from hermes.host.workers.wire_worker import Launch
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 
 
 class ProcessOptions(ManifestSection):

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from hermes.config.document import Document
 from hermes.errors import ConfigError
-from hermes.host.launch import blank_launch, own_limits, watched
-from hermes.host.manifest_file import ManifestSection
+from hermes.host.manifests.manifest_file import ManifestSection
 from hermes.host.plugin import Plugin
-from hermes.host.startup import start_worker
-from hermes.host.worker import Worker
-from hermes.host.workshop import Workshop
+from hermes.host.workers.launch import blank_launch, own_limits, watched
+from hermes.host.workers.startup import start_worker
+from hermes.host.workers.worker import Worker
+from hermes.host.workers.workshop import Workshop
 
 Entry = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes.host.failures import Raised
+from hermes.host.workers.failures import Raised
 from tests.support.bench import eventually
 from tests.support.scripts import data, result, script
 from tests.support.shop import Shop

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hermes.errors import ConfigError
-from hermes.host.failures import Crashed, Raised, ResultTooLarge
-from hermes.host.pipe import Pipe
-from hermes.host.program import Program
+from hermes.host.programs.program import Program
+from hermes.host.workers.failures import Crashed, Raised, ResultTooLarge
+from hermes.host.workers.pipe import Pipe
 from tests.support.bench import alive, eventually, file_text
 from tests.support.scripts import data, result, script
 from tests.support.shop import Shop

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 import hermes
-from hermes.host.failures import Raised, ResultTooLarge
+from hermes.host.workers.failures import Raised, ResultTooLarge
 from tests.support.bench import eventually
 from tests.support.shop import Shop
 from tests.support.web import Web

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from hermes.host.failures import Raised
+from hermes.host.workers.failures import Raised
 from tests.support.bench import eventually
 from tests.support.shop import Shop
 from tests.support.web import Web, serving

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from hermes.host.http_names import Names
+from hermes.host.http.names import Names
 
 
 async def test_a_name_of_this_machine_is_found() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hermes.errors import ConfigError
-from hermes.host.failures import Crashed, Raised, ResultTooLarge
-from hermes.host.worker import Worker
+from hermes.host.workers.failures import Crashed, Raised, ResultTooLarge
+from hermes.host.workers.worker import Worker
 from tests.support.bench import alive, eventually
 from tests.support.shop import Shop
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from hermes.errors import ConfigError
-from hermes.host.failures import Crashed, Raised
-from hermes.host.worker import Worker
+from hermes.host.workers.failures import Crashed, Raised
+from hermes.host.workers.worker import Worker
 from tests.support.shop import Shop
 
 HANDLE = """

@@ -1,0 +1,1 @@
+"""Whose the processes of plugins are: their marks, their limits and their ends."""

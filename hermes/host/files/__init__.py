@@ -1,0 +1,1 @@
+"""Plugins' folders: what counts in them, copies of them, and changes in them."""

@@ -1,0 +1,1 @@
+"""What the runtime `http` is made of: addresses, requests and answers."""

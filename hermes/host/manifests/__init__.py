@@ -1,0 +1,1 @@
+"""What plugins say about themselves: read, checked, and put into words. Nothing of a plugin runs here."""
