@@ -23,7 +23,7 @@ from tests.support.waiting import until
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
 _CRASHES = 1000 if _SOAK else 100
 _WARM = _CRASHES * 3 // 10  # after which nothing is to grow any more
-_DESCRIPTORS = 3  # of a worker that is just being started, or is kept in reserve
+_DESCRIPTORS = 4  # pipes and pidfd of a worker that is just being started, or is kept in reserve
 _GROWTH = 16 << 20  # bytes
 _SENDERS, _PAUSE = 6, 0.02
 _DECIDING = 0.1  # seconds between two decisions

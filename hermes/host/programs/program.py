@@ -14,6 +14,7 @@ from typing import IO, cast
 from hermes.host.custody.custody import Ward
 from hermes.host.custody.processes import rss_bytes
 from hermes.host.workers.pipe import Pipe
+from hermes.host.workers.spawning import spawn
 from hermes.host.workers.wire_worker import Launch
 from hermes.host.workers.worker import Process
 
@@ -54,15 +55,12 @@ class Program(asyncio.SubprocessProtocol):
             # Pipes of our own: those of the event loop may be sockets, which /dev/stdin and /dev/stderr cannot open.
             with _stdin(given) as stdin:
                 stdout, stderr = [await pipe.open() for pipe in program._pipes]
-                await program._loop.subprocess_exec(
-                    lambda: program,
+                await spawn(
+                    program,
                     *launch.command,
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stderr,
-                    env={**launch.environment, **(ward.variables if ward is not None else {})},
-                    cwd=str(launch.directory),
-                    start_new_session=True,
+                    environment={**launch.environment, **(ward.variables if ward is not None else {})},
+                    directory=launch.directory,
+                    descriptors=(stdin.fileno(), stdout, stderr),
                 )
         finally:
             for pipe in program._pipes:

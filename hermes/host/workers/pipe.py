@@ -1,4 +1,4 @@
-"""A pipe that a process writes to. Those of the event loop are sockets, which /dev/stdout and /dev/stderr cannot open."""
+"""A pipe that a process writes to. Those of uvloop are sockets, which /dev/stdout and /dev/stderr cannot open."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from hermes.host.workers import wire
 from hermes.host.workers.exchange import Caller, Exchange, Pending
 from hermes.host.workers.failures import Crashed
 from hermes.host.workers.pipe import Pipe
+from hermes.host.workers.spawning import PIPE, spawn
 from hermes.host.workers.worker import Listener, Process
 
 _STDERR_LINE = 8192  # bytes; a longer line of a plugin's stderr is left out
@@ -84,13 +85,12 @@ class WireWorker(asyncio.SubprocessProtocol):
         worker = cls(listener, launch.frame_bytes, ward=ward)
         try:
             stderr = await worker._stderr.open()
-            await worker._loop.subprocess_exec(
-                lambda: worker,
+            await spawn(
+                worker,
                 *launch.command,
-                stderr=stderr,
-                env={**launch.environment, **(ward.variables if ward is not None else {})},
-                cwd=str(launch.directory),
-                start_new_session=True,
+                environment={**launch.environment, **(ward.variables if ward is not None else {})},
+                directory=launch.directory,
+                descriptors=(PIPE, PIPE, stderr),
             )
         finally:
             started = worker._transport is not None  # from here on it tells its own end
