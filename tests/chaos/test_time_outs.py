@@ -21,7 +21,9 @@ from tests.support.waiting import until
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
 _CALLS = 500 if _SOAK else 40  # of each plugin that lets go of a call
 _BLOCKED = 20 if _SOAK else 2  # of each that has to be killed, which takes a moment
-_IN_RESERVE = 4  # descriptors (pipes, pidfd) of the worker that is kept in reserve, and may have come meanwhile
+_IN_RESERVE = (
+    4  # descriptors (pipes, pidfd) of the worker that is kept in reserve, and may have come meanwhile
+)
 _TWO = "sleep 600 & sleep 600"
 _APART = f"setsid sh -c '{_TWO}' & sleep 600"
 LATE = {

@@ -25,7 +25,7 @@ _CRASHES = 1000 if _SOAK else 100
 _WARM = _CRASHES * 3 // 10  # after which nothing is to grow any more
 _DESCRIPTORS = 4  # pipes and pidfd of a worker that is just being started, or is kept in reserve
 _GROWTH = 16 << 20  # bytes
-_SENDERS, _PAUSE = 6, 0.02
+_SENDERS, _PAUSE = (6, 0.02) if _SOAK else (4, 0.05)
 _DECIDING = 0.1  # seconds between two decisions
 _MOMENT = 0.05  # seconds
 

@@ -25,7 +25,7 @@ from tests.support.waiting import until
 
 _SOAK = bool(os.environ.get("HERMES_SOAK"))
 _SECONDS = 300.0 if _SOAK else 15.0
-_SENDERS, _PAUSE = 12, 0.02
+_SENDERS, _PAUSE = (12, 0.02) if _SOAK else (8, 0.06)
 _DECIDING = 0.1  # seconds between two decisions
 _MOMENT = 0.3  # seconds
 _TIMEOUT = 3  # seconds of a call, more than any takes whose worker runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,24 +14,31 @@ import pytest
 
 from tests.cli.command import Hermes
 from tests.conftest import StartDaemon
-from tests.support.daemon import furnish
+from tests.support.daemon import furnish, plugin_folder, start
 from tests.support.ruins import INDEX, leaves, overwrite_page, root
 from tests.support.waiting import until
 
 
-@pytest.fixture
-def journal(start_daemon: StartDaemon, tmp_path: Path) -> Path:
-    """The journal of a daemon that was killed while a message ran and after forty others had ended."""
-    daemon = start_daemon(plugins=["gate"])
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a daemon that was killed while a message ran and after forty others had ended."""
+    home = furnish(tmp_path_factory.mktemp("killed"), plugins=[plugin_folder("gate")])
+    daemon = start(home)
     for number in range(40):
         daemon.accept(intent="gate.read", request_id=f"m{number}", payload={"x": "x" * 2000})
-    waiting = {"gate": str(tmp_path / "gate")}
-    daemon.accept(intent="gate.read", request_id="waiting", payload=waiting)
+    daemon.accept(intent="gate.read", request_id="waiting", payload={"gate": str(home / "gate")})
     until(
         lambda: daemon.runs("waiting") and len(daemon.get("/v1/messages?status=running").json["items"]) == 1
     )
     daemon.kill()
-    return daemon.state_dir / "journal.db"
+    return home
+
+
+@pytest.fixture
+def journal(killed: Path, tmp_path: Path) -> Path:
+    """The journal in a copy of what that daemon left."""
+    shutil.copytree(killed, tmp_path, symlinks=True, dirs_exist_ok=True)
+    return tmp_path / "state" / "journal.db"
 
 
 def settled(journal: Path) -> Path:
@@ -51,7 +59,7 @@ def test_what_is_whole_is_told_to_be_and_not_touched(lonely: Hermes, journal: Pa
 
 
 def test_after_a_repair_the_daemon_starts_with_what_was_saved_and_goes_on(
-    lonely: Hermes, journal: Path, tmp_path: Path, start_daemon: StartDaemon
+    lonely: Hermes, journal: Path, killed: Path, start_daemon: StartDaemon
 ) -> None:
     overwrite_page(settled(journal), leaves(journal)[6])
     assert lonely("check").code == 1
@@ -64,7 +72,7 @@ def test_after_a_repair_the_daemon_starts_with_what_was_saved_and_goes_on(
     assert f"state/journal.db: the damaged file was copied to state/{copy.name}" in done.lines
     assert lonely("check").code == 0
 
-    (tmp_path / "gate").touch()
+    (killed / "gate").touch()
     daemon = start_daemon()
     kept = {f"m{number}" for number in range(40)} - set(lost)
     until(lambda: daemon.record("waiting")["status"] == "succeeded")

@@ -47,9 +47,12 @@ def made(home: Path, name: str = "tool") -> dict[str, Any]:
 
 
 def own_test(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a plugin's test as its author would, outside of this project."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=50, check=False)
+    """Run a plugin's test as its author would, outside of this project and without what its tests have beside pytest."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+    plain = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=plain, capture_output=True, text=True, timeout=50, check=False
+    )
 
 
 def test_there_is_a_template_for_every_way_to_run_a_plugin() -> None:
