@@ -11,8 +11,9 @@ from hermes.config import Config
 from hermes.deadlines import Deadlines
 from hermes.dispatch.once import Once
 from hermes.dispatch.once_states import States
-from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
+from hermes.dispatch.pipeline import Pipeline
 from hermes.dispatch.retention import Retention
+from hermes.dispatch.rooms import PipelineSettings, Rooms
 from hermes.host.crew import Watch
 from hermes.host.files.watcher import Watcher, WatchSettings
 from hermes.host.host import Host, HostSettings
@@ -22,8 +23,11 @@ from hermes.journal.base import Journal
 from hermes.observe.logs import Logger, Logs
 from hermes.observe.metrics import Metrics
 from hermes.routing.decision import Thresholds
+from hermes.routing.folding import readings
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.routing.router import Router
+from hermes.routing.weighing import Weighing
+from hermes.routing.weights import weights_file
 from hermes.stores.base import Store
 
 
@@ -40,18 +44,21 @@ class Parts:
     watcher: Watcher
     pipeline: Pipeline
     metrics: Metrics
+    weighing: Weighing
 
 
 def build_parts(config: Config, environ: Mapping[str, str], *, logs: Logs) -> Parts:
     """Return the parts; `environ` is what plugins may be given variables from."""
     watch = Watch(logs.log, Metrics(), Deadlines())
     journal, router, stores = _journal(config, watch.metrics), _router(config), _stores(config, logs.log)
+    weighing = Weighing(router, weights_file(config), log=logs.log)
     host = Host(
         _host_settings(config),
         _places(config, environ),
         watch=watch,
         check=_check_keywords,
-        prepare=_follow(router),
+        prepare=_follow(router, weighing),
+        fold=readings,
     )
     bus = Bus(on_slow=watch.metrics.sse_dropped.labels("slow").inc)
     watch.metrics.sse_subscribers.set_function(lambda: bus.subscribers)
@@ -64,11 +71,11 @@ def build_parts(config: Config, environ: Mapping[str, str], *, logs: Logs) -> Pa
     watcher = Watcher(
         config.hermes.plugins_dir,
         WatchSettings(config.reload.watch, config.reload.debounce, config.reload.sweep),
-        files=[] if config.path is None else [config.path],
+        files=[*filter(None, [config.path]), config.router.weights],
         log=logs.log,
     )
     pipeline = Pipeline(_pipeline_settings(config), rooms)
-    return Parts(journal, stores, retention, bus, router, host, watcher, pipeline, watch.metrics)
+    return Parts(journal, stores, retention, bus, router, host, watcher, pipeline, watch.metrics, weighing)
 
 
 def _host_settings(config: Config) -> HostSettings:
@@ -143,12 +150,17 @@ def _places(config: Config, environ: Mapping[str, str]) -> Places:
     )
 
 
-def _follow(router: Router) -> Callable[[Sequence[Plugin]], Callable[[], None]]:
+def _follow(router: Router, weighing: Weighing) -> Callable[[Sequence[Plugin]], Callable[[], None]]:
     """Let the router know the plugins that the host has."""
 
     def prepare(plugins: Iterable[Plugin]) -> Callable[[], None]:
-        lexicon = Lexicon(entry for plugin in plugins for entry in _entries(plugin))
-        return lambda: router.use(lexicon)
+        lexicon = weighing.prepared(entry for plugin in plugins for entry in _entries(plugin))
+
+        def use() -> None:
+            router.use(lexicon)
+            weighing.tell()
+
+        return use
 
     return prepare
 
@@ -160,6 +172,14 @@ def _check_keywords(plugin: Plugin) -> None:
 def _entries(plugin: Plugin) -> list[IntentEntry]:
     name = plugin.manifest.name
     return [
-        IntentEntry(one.name, name, one.keywords, priority=one.priority, writes=one.writes)
+        IntentEntry(
+            one.name,
+            name,
+            one.keywords,
+            priority=one.priority,
+            writes=one.writes,
+            description=one.description,
+            examples=one.examples,
+        )
         for one in plugin.manifest.intents
     ]

@@ -18,6 +18,7 @@ _COMMANDS = {
     "messages": "hermes.cli.messages:command",
     "plugins": "hermes.cli.plugins:command",
     "route": "hermes.cli.route:command",
+    "router": "hermes.cli.router:command",
     "run": "hermes.cli.run:command",
     "send": "hermes.cli.send:command",
 }

@@ -16,6 +16,7 @@ from hermes.cli.problems import problem_line, problem_objects, shown
 from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
 from hermes.journal._repair import Repair
+from hermes.routing.weights import fingerprint
 
 
 @click.command("check")
@@ -67,7 +68,14 @@ def _summary(findings: Findings) -> str:
     config = _shown(findings.config) or "no hermes.yaml, so everything is default"
     plugins = f"plugins: {', '.join(findings.plugins) or 'none'}"
     journal = f"journal: {_shown(findings.kept.get('journal')) or 'none yet'}"
-    return one_line(f"{config}; {plugins}; {journal}")
+    return one_line("; ".join((config, plugins, journal, *_learned(findings))))
+
+
+def _learned(findings: Findings) -> Iterator[str]:
+    weights, file = findings.weights, findings.weights_file
+    if weights is not None and file is not None:
+        counts = f"{len(weights.intents)} intents from {weights.rows} rows, {weights.learned_at}"
+        yield f"weights: {_shown(file)} ({counts}, hash {fingerprint(file)})"
 
 
 def _document(findings: Findings, repairs: Sequence[Repair], *, good: bool) -> dict[str, Any]:
@@ -76,6 +84,7 @@ def _document(findings: Findings, repairs: Sequence[Repair], *, good: bool) -> d
         "config": _shown(findings.config),
         "plugins": findings.plugins,
         **{name: _shown(findings.kept.get(name)) for name in KEPT},
+        "weights": _shown(findings.weights_file),
         "problems": problem_objects(findings.problems + findings.damage),
         "warnings": problem_objects(findings.warnings),
         "repairs": [

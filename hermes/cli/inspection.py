@@ -16,11 +16,13 @@ from hermes.config import Config, load_config
 from hermes.config.loading import DEFAULT_FILE
 from hermes.errors import ConfigError
 from hermes.host.folders import plugin_folders
+from hermes.host.manifests.doubts import twins
 from hermes.host.manifests.inspection import Inspection
 from hermes.host.manifests.manifest import Intent
 from hermes.journal._salvage import look_into
 from hermes.routing.decision import Thresholds
 from hermes.routing.lexicon import IntentEntry, Lexicon
+from hermes.routing.weights import Weights, read_weights, weights_file
 from hermes.sqlite_file import has_only_its_log, obstacle
 
 _SHOWN = 20  # faults of a damaged file that are told
@@ -32,11 +34,13 @@ KEPT = {"journal": "journal.db", "store": "store.db"}
 class Findings:
     """What was looked at, and what was found there. `warnings` stop nothing from starting, `unseen` names what a
     wrong configuration keeps from being looked at. `kept` are the files of KEPT that there are, `damage` is what
-    SQLite finds wrong with them.
+    SQLite finds wrong with them. `weights` were learned, and are in `weights_file`.
     """
 
     config: Path | None = None
     plugins: list[str] = field(default_factory=list)
+    weights: Weights | None = None
+    weights_file: Path | None = None
     state_dir: Path | None = None
     kept: dict[str, Path] = field(default_factory=dict)
     damage: list[ConfigError] = field(default_factory=list)
@@ -56,6 +60,8 @@ def inspect(path: Path | None, environ: Mapping[str, str]) -> Findings:
         return findings
     findings.config = config.path
     findings.problems += _strategies(config)
+    with _noting(config.router.weights, findings):
+        _look_at_weights(config, findings)
     with _noting(config.hermes.plugins_dir, findings):
         _look_at_plugins(config, environ, findings=findings)
     _look_at_state(plain(config.hermes.state_dir), findings)
@@ -108,6 +114,16 @@ def _strategies(config: Config) -> Iterator[ConfigError]:
             yield config.source.problem(("router", "strategies", index), error.detail)
 
 
+def _look_at_weights(config: Config, findings: Findings) -> None:
+    """Look at the file of learned weights; nobody has to have one who does not name it."""
+    try:
+        path = plain(weights_file(config))
+        if path.exists():
+            findings.weights, findings.weights_file = read_weights(path), path
+    except ConfigError as error:
+        findings.problems += error.problems
+
+
 def _look_at_plugins(config: Config, environ: Mapping[str, str], *, findings: Findings) -> None:
     """Look at all plugins of a configuration, in the daemon's order."""
     folder = plain(config.hermes.plugins_dir)
@@ -119,9 +135,14 @@ def _look_at_plugins(config: Config, environ: Mapping[str, str], *, findings: Fi
     # Loading a plugin makes its data folder; a look must leave nothing behind.
     with TemporaryDirectory(prefix="hermes-check-") as scratch:
         inspection = Inspection(check_keyword, places_of(config, environ, scratch=Path(scratch)))
+        sound = []
         for directory in plugin_folders(folder):
             with _noting(directory, findings):
-                findings.problems += inspection.look(directory).problems
+                look = inspection.look(directory)
+                findings.problems += look.problems
+                if look.manifest is not None and not look.problems:
+                    sound.append((look.manifest, look.document))
+    findings.warnings += twins(sound)
     findings.plugins += inspection.plugins
     known = {*findings.plugins, *(directory.name for directory in plugin_folders(folder))}
     for name in config.plugins:

@@ -25,19 +25,21 @@ def command(client: Client, *, text: str, as_json: bool) -> None:
 
 
 def print_decision(decision: dict[str, Any]) -> None:
-    """Print a decision, and every candidate with the keywords that spoke for it or against it."""
+    """Print a decision and its reason, and every candidate with the keywords that spoke for it or against it."""
     print_facts(
         {
             "outcome": decision["outcome"],
             "intent": decision["intent"] or None,
             "confidence": f"{decision['confidence']:.3f}",
+            "reason": decision["reason"],
             "warning": decision["warning"],
         }
     )
     if not decision["candidates"]:
         return
     print_text("")
-    print_table(("INTENT", "PLUGIN", "SCORE", "MATCHED"), [_row(one) for one in decision["candidates"]])
+    header = ("INTENT", "PLUGIN", "SCORE", "MATCHED")
+    print_table(header, [_row(one) for one in decision["candidates"]], least=("MATCHED", "PLUGIN"))
 
 
 def _row(candidate: dict[str, Any]) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ def read_json(path: Path) -> Document:
         raise ConfigError(error.detail, file=str(path)) from None
     except RecursionError:
         raise ConfigError("is nested too deeply", file=str(path)) from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise ConfigError("holds a number with too many digits", file=str(path)) from None
     if not is_text(json.dumps(data, ensure_ascii=False)):
         raise ConfigError(
             "holds half of a character (\\ud800 to \\udfff without its partner)", file=str(path)

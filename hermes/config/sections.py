@@ -42,10 +42,18 @@ def _bind(value: str) -> str:
 
 
 def _folder(value: Any, info: ValidationInfo) -> Any:
+    return _path(value, info, what="folder")
+
+
+def _file(value: Any, info: ValidationInfo) -> Any:
+    return _path(value, info, what="file")
+
+
+def _path(value: Any, info: ValidationInfo, *, what: str) -> Any:
     if isinstance(value, Path):
         return _base_dir(info.context) / value
     if not isinstance(value, str) or not value:
-        raise ValueError("must be the path of a folder")
+        raise ValueError(f"must be the path of a {what}")
     if value.startswith("~"):
         raise ValueError("must not begin with ~; write ${HOME}")
     if "\0" in value:
@@ -88,6 +96,7 @@ Positive = Annotated[Number, Field(gt=0)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 Count = Annotated[int, BeforeValidator(_number_from_text), Field(ge=1)]
 Folder = Annotated[Path, BeforeValidator(_folder), Field(validate_default=True)]
+File = Annotated[Path, BeforeValidator(_file), Field(validate_default=True)]
 
 
 class HermesSection(Section):
@@ -142,7 +151,8 @@ class SessionsSection(Section):
 
 class RouterSection(Section):
     """`router:` the thresholds of a decision, 0…1, and the strategies in their order; the router knows which
-    strategies there are.
+    strategies there are. `weights` is the file of learned weights, which is read if it is there; one that is named has to
+    be there.
     """
 
     min_confidence: Share = 0.6
@@ -151,6 +161,7 @@ class RouterSection(Section):
     strategies: Annotated[
         tuple[str, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_distinct)
     ] = ("prefix", "keyword")
+    weights: File = Path("router-weights.json")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -220,7 +231,7 @@ class Config(Section):
     hermes: HermesSection = Field(default_factory=dict, validate_default=True)
     journal: JournalSection = JournalSection()
     sessions: SessionsSection = SessionsSection()
-    router: RouterSection = RouterSection()
+    router: RouterSection = Field(default_factory=dict, validate_default=True)
     circuit_breaker: CircuitBreakerSection = CircuitBreakerSection()
     reload: ReloadSection = ReloadSection()
     plugins: Annotated[dict[str, _Options], BeforeValidator(_empty_mapping)] = Field(default_factory=dict)

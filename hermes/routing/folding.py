@@ -1,6 +1,6 @@
 """Brings text and keywords to one form, so that only what a reader would call a difference stays one.
 
-It knows no keywords and no intents. Traditional and simplified Chinese are still two forms here.
+It knows no keywords and no intents.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits
 from unicodedata import normalize
+
+from hermes.routing.simplified import simplified
 
 # Of a text longer than twice this only head and tail are read: a request stands before or after what was pasted
 # into it, and the time a decision takes stays bounded.
@@ -22,6 +24,12 @@ _CJK = (
 )
 _is_cjk = re.compile(f"[{_CJK}]")
 _token = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+
+# Nothing in a text of these signs alone is levelled but case.
+_everyday = re.compile(
+    "[ -~\t\n\u3001\u3002\u300a-\u300f\u2018-\u201d\u2026\u4e00-\u9fff\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]*"
+)
+_capital = re.compile("[A-Z]")
 
 # Signs without a width: controls that are not white space, joiners, direction marks, variation selectors, fillers.
 _invisible = re.compile(
@@ -49,26 +57,40 @@ def is_cjk(text: str) -> bool:
 def readings(text: str) -> list[list[str]]:
     """Return the folded words of `text` in each way it can be read; joined and read again they stay the same.
 
-    Compatible forms (full width, ligatures), case, accents that have no letter of their own and invisible signs
-    are levelled. Whatever is no letter or digit (punctuation, emoji, `._-/:`) separates, and so does the change
-    between CJK and other scripts: `K8S集群` is `k8s 集群`. A text with camelCase reads in two ways, whole and split:
-    `GitLab` may be meant as `gitlab`, `getUser` as `get user`. Any string is taken, lone surrogates too; of a very
-    long one only head and tail are read.
+    Compatible forms (full width, ligatures), case, accents that have no letter of their own, invisible signs and
+    traditional Chinese are levelled. Whatever is no letter or digit (punctuation, emoji, `._-/:`) separates, and so
+    does the change between CJK and other scripts: `K8S集群` is `k8s 集群`. A text with camelCase reads in two ways,
+    whole and split: `GitLab` may be meant as `gitlab`, `getUser` as `get user`. Any string is taken, lone surrogates
+    too; of a very long one only head and tail are read.
     """
-    if len(text) > 2 * _PART:
-        # What the cuts leave of a word is no word: `log` of `catalog`.
-        edge = ascii_letters + digits
-        text = f"{text[:_PART].rstrip(edge)} {text[-_PART:].lstrip(edge)}"
-    level = _level(text)
+    text = _bounded(text)
+    if _everyday.fullmatch(text):
+        level = text
+        if _capital.search(level) is None:
+            return [_token.findall(simplified(level))]
+    else:
+        level = _level(text)
     ways = [_words(level)]
     if _hump.search(level):
         ways.append(_words(_between_humps.sub(" ", level)))
     return ways
 
 
-def _level(text: str) -> str:
-    if text.isascii() and text.isprintable():
+def legible(text: str) -> str:
+    """Return `text` folded as its words are, with the punctuation and the spaces between them."""
+    plain = normalize("NFKC", _invisible.sub("", _clutter.sub(" ", _bounded(text, ". ")))).casefold()
+    return simplified(normalize("NFKC", _marks.sub("", plain)))
+
+
+def _bounded(text: str, gap: str = " ") -> str:
+    if len(text) <= 2 * _PART:
         return text
+    # What the cuts leave of a word is no word: `log` of `catalog`.
+    edge = ascii_letters + digits
+    return f"{text[:_PART].rstrip(edge)}{gap}{text[-_PART:].lstrip(edge)}"
+
+
+def _level(text: str) -> str:
     if len(text) > 256:
         text = _clutter.sub(" ", text)
     for stop in _FULL_WIDTH_STOPS:
@@ -79,5 +101,5 @@ def _level(text: str) -> str:
 def _words(level: str) -> list[str]:
     folded = level.casefold()
     if not folded.isascii():
-        folded = normalize("NFKC", _marks.sub("", folded))
+        folded = simplified(normalize("NFKC", _marks.sub("", folded)))
     return _token.findall(folded)

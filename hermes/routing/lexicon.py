@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, product
-from operator import attrgetter, itemgetter
+from itertools import chain, pairwise
+from operator import attrgetter
+from typing import Protocol
 from unicodedata import normalize
-
-from ahocorasick import Automaton
 
 from hermes.errors import ConfigError
 from hermes.messages import Match
-from hermes.routing.folding import is_cjk, readings
-from hermes.routing.inflection import forms, singular
+from hermes.routing.folding import readings
+from hermes.routing.index import Index, Tables
+from hermes.routing.patterns import Patterns, Senses
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,64 +26,112 @@ class IntentEntry:
     keywords: Mapping[str, float]
     priority: int = 0
     writes: bool = False
+    description: str = ""
+    examples: tuple[str, ...] = ()
+
+
+class Learnt(Protocol):
+    """What learned weights say for one intent."""
+
+    @property
+    def intent(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """The probability that it is meant."""
+        ...
+
+    @property
+    def matched(self) -> tuple[Match, ...]:
+        """The keywords in the text that speak for it or against it."""
+        ...
+
+
+class Learned(Protocol):
+    """A scorer by learned weights."""
+
+    def score(self, text: str) -> Sequence[Learnt]:
+        """Return the likeliest intents of any text at all, those that it knows anything about; it never raises."""
+        ...
 
 
 class Lexicon:
     """An index over the keywords of some intents. It never changes; for other intents another one is built.
 
     Words of scripts with spaces match whole, as written or in a form that `inflection` makes of them; CJK matches
-    anywhere in a run of CJK. The words of a keyword match in sequence, whatever separates them in the text; between
-    two of CJK nothing need separate them. Keywords that overlap in the text all match. The order of the entries
-    makes no difference, and what one intent matches does not depend on the others.
+    anywhere in a run of CJK, but not where two ordinary words meet inside it (`lookalikes`). The words of a keyword
+    match in sequence, whatever separates them in the text; between two of CJK nothing need separate them. Keywords
+    that overlap in the text all match. The order of the entries makes no difference, and what one intent matches does
+    not depend on the others.
     """
 
-    __slots__ = ("_automaton", "_by_name", "_senses", "_words", "entries", "priorities")
+    __slots__ = ("_by_name", "_places", "_positions", "entries", "index", "learned", "patterns", "priorities")
 
-    def __init__(self, entries: Iterable[IntentEntry] = ()) -> None:
-        """Index `entries`; ConfigError names the intent and the keyword that cannot be, or the intent given twice."""
+    def __init__(
+        self,
+        entries: Iterable[IntentEntry] = (),
+        learned: Learned | None = None,
+        *,
+        like: Lexicon | None = None,
+    ) -> None:
+        """Index `entries`; ConfigError names the intent and the keyword that cannot be, or the intent given twice.
+
+        `learned` is kept for whoever scores. Of the lexicon `like` what is known of the same keywords is taken over:
+        then a few entries that changed cost little, however many there are.
+        """
         self.entries: tuple[IntentEntry, ...] = tuple(sorted(entries, key=attrgetter("intent", "plugin")))
+        self.learned = learned
         self.priorities: Mapping[tuple[str, str], int] = {
             (e.intent, e.plugin): e.priority for e in self.entries
         }
         if len(self.priorities) < len(self.entries):
             raise ConfigError(f"an intent is declared twice by one plugin: {_twin(self.entries)}")
         self._by_name = _by_name(self.entries)
-        # A sense is one keyword of one intent: the position of its entry, and the keyword with its weight.
-        self._senses: list[tuple[int, Match]] = []
-        patterns: dict[str, list[int]] = defaultdict(list)
+        places: dict[str, list[int]] = defaultdict(list)
         for position, entry in enumerate(self.entries):
-            for match, spellings in _keywords(entry):
-                for spelling in spellings:
-                    patterns[spelling].append(len(self._senses))
-                self._senses.append((position, match))
-        # Single words need no automaton: it stays small, and building one takes far longer than a dictionary.
-        self._words = {p[1:-1]: tuple(senses) for p, senses in patterns.items() if _is_single_word(p)}
-        self._automaton = _automaton(
-            {p: tuple(senses) for p, senses in patterns.items() if not _is_single_word(p)}
-        )
+            places[entry.intent].append(position)
+        self._places = {intent: tuple(found) for intent, found in places.items()}
+        known = {} if like is None else like.patterns
+        self.patterns: Mapping[tuple[str, str], Patterns] = {
+            (e.intent, e.plugin): _patterns(e, known.get((e.intent, e.plugin))) for e in self.entries
+        }
+        parts = self.patterns.values()
+        self._positions = {part: position for position, part in enumerate(parts)}
+        tables = Tables() if like is None else like.index.tables
+        self.index: Index = Index(tables.with_parts(frozenset(parts)))
 
     def match(self, text: str) -> dict[int, list[Match]]:
         """Return the distinct keywords found in `text`, by the position in `entries` of the intent they speak for.
 
         Takes time linear in the text and in what matched, whatever the number of intents. Any string is taken.
         """
-        found: list[Iterable[int]] = []
+        found: list[Senses] = []
         for words in readings(text):
-            found += filter(None, map(self._words.get, words))
-            if self._automaton is not None:
-                found += map(itemgetter(1), self._automaton.iter(_bytewise(f" {' '.join(words)} ")))
+            found += self.index.find(words)
         matches: dict[int, list[Match]] = {}
         for sense in dict.fromkeys(chain.from_iterable(found)):
-            position, match = self._senses[sense]
+            position = self._positions[sense.owner]
             if position in matches:
-                matches[position].append(match)
+                matches[position].append(sense.match)
             else:
-                matches[position] = [match]
+                matches[position] = [sense.match]
         return matches
+
+    def positions(self, intent: str) -> tuple[int, ...]:
+        """Return the positions in `entries` of the intent that is called exactly so."""
+        return self._places.get(intent, ())
 
     def named(self, name: str) -> tuple[IntentEntry, ...]:
         """Return the entries of the intent `name`, else those of the plugin `name`; case and width do not matter."""
         return self._by_name.get(_name_key(name), ())
+
+
+def _patterns(entry: IntentEntry, before: Patterns | None) -> Patterns:
+    if before is not None and before.keywords == entry.keywords:
+        return before
+    return Patterns(entry.keywords, where=f"intent {entry.intent!r} (plugin {entry.plugin!r})")
 
 
 def _by_name(entries: Sequence[IntentEntry]) -> dict[str, tuple[IntentEntry, ...]]:
@@ -95,65 +143,10 @@ def _by_name(entries: Sequence[IntentEntry]) -> dict[str, tuple[IntentEntry, ...
 
 
 def _name_key(name: str) -> str:
-    return normalize("NFKC", name).casefold()
+    return name.casefold() if name.isascii() else normalize("NFKC", name).casefold()
 
 
 def _twin(entries: Sequence[IntentEntry]) -> str:
     pairs = pairwise((entry.intent, entry.plugin) for entry in entries)
     intent, plugin = next(one for one, other in pairs if one == other)
     return f"{intent!r} of {plugin!r}"
-
-
-def _keywords(entry: IntentEntry) -> Iterable[tuple[Match, set[str]]]:
-    """Return each distinct keyword of `entry` with the patterns that find it.
-
-    Keywords that differ only in case, width, punctuation or number are one, and the heaviest of them counts.
-    """
-    merged: dict[str, tuple[Match, set[str]]] = {}
-    for keyword, weight in sorted(entry.keywords.items(), key=lambda item: (-abs(item[1]), item[0])):
-        ways = readings(keyword)
-        where = f"keyword {keyword!r} of intent {entry.intent!r} (plugin {entry.plugin!r})"
-        if not ways[0]:
-            raise ConfigError(f"{where} holds no letter or digit and would never match; leave it out")
-        if weight == 0 or not -1 <= weight <= 1:
-            raise ConfigError(f"{where} weighs {weight}; give it −1 … 1 and not 0, below 0 to speak against")
-        _, patterns = merged.setdefault(" ".join(map(singular, ways[0])), (Match(keyword, weight), set()))
-        for words in ways:
-            patterns.update(_patterns(words))
-    return merged.values()
-
-
-def _patterns(words: Sequence[str]) -> Iterator[str]:
-    """Yield what to look for in a folded text that has a space at either end.
-
-    Only the first and the last word are inflected (`restarting the services`): the number of patterns stays small.
-    """
-    last = len(words) - 1
-    choices = [forms(word) if number in {0, last} else (word,) for number, word in enumerate(words)]
-    gaps = ["" if is_cjk(one) and is_cjk(other) else " " for one, other in pairwise(words)]
-    left, right = ("" if is_cjk(words[end]) else " " for end in (0, last))
-    for chosen in product(*choices):
-        yield f"{left}{' '.join(chosen)}{right}"
-        yield left + "".join(chain.from_iterable(zip(chosen, [*gaps, right], strict=True)))
-
-
-def _is_single_word(pattern: str) -> bool:
-    return pattern.startswith(" ") and pattern.endswith(" ") and pattern.count(" ") == 2
-
-
-def _automaton(patterns: Mapping[str, tuple[int, ...]]) -> Automaton | None:
-    if not patterns:
-        return None
-    automaton = Automaton()
-    for pattern, senses in patterns.items():
-        automaton.add_word(_bytewise(pattern), senses)
-    automaton.make_automaton()
-    return automaton
-
-
-def _bytewise(text: str) -> str:
-    """Return the UTF-8 bytes of `text`, a character each.
-
-    The automaton tries the children of a node one by one: by bytes that is dozens, by Chinese characters thousands.
-    """
-    return text.encode().decode("latin-1")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes.routing.weights import fingerprint, write_weights
 from tests.cli.command import Hermes
 from tests.conftest import StartDaemon
+from tests.routing.test_learned import WEIGHTS
 from tests.support.daemon import SAMPLES, furnish, write_plugin
 
 
@@ -23,6 +25,17 @@ def test_a_right_setup_is_told_in_one_line(lonely: Hermes, tmp_path: Path) -> No
     done = lonely("check")
     assert (done.code, done.err) == (0, "")
     assert done.lines == ["ok: hermes.yaml; plugins: echo, system-status; journal: none yet"]
+
+
+def test_learned_weights_are_told_with_what_is_in_them(lonely: Hermes, tmp_path: Path) -> None:
+    furnish(tmp_path)
+    write_weights(WEIGHTS, tmp_path / "router-weights.json")
+    known_by = fingerprint(tmp_path / "router-weights.json")
+    told = (
+        f"weights: router-weights.json (3 intents from 90 rows, 2026-11-30T09:00:00+00:00, hash {known_by})"
+    )
+    assert lonely("check").lines == [f"ok: hermes.yaml; plugins: none; journal: none yet; {told}"]
+    assert json.loads(lonely("check", "--json").out)["weights"] == "router-weights.json"
 
 
 def test_without_any_file_all_is_default_and_the_missing_folder_is_a_warning(

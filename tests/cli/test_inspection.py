@@ -127,3 +127,31 @@ def test_a_section_for_a_plugin_that_is_not_there_is_a_warning(home: Path) -> No
     (home / "hermes.yaml").write_text("plugins:\n  echo: {}\n  torn: {}\n")
     write_manifest(home, "torn", "{")
     assert [(one.line, one.key) for one in look(home).warnings] == [(2, "plugins.echo")]
+
+
+def test_intents_of_two_plugins_that_no_sentence_can_tell_apart_are_a_warning(home: Path) -> None:
+    same = '{"部署": 0.9, "deploy": 0.8, "旧": -0.5}'
+    write_manifest(
+        home, "one", '{"name": "one", "intents": [', f'  {{"name": "a", "keywords": {same}}}', "]}"
+    )
+    write_manifest(
+        home,
+        "two",
+        '{"name": "two", "intents": [',
+        '  {"name": "b",',
+        '   "keywords": {"ＤＥＰＬＯＹ": 0.8, "旧": -0.5, "部署": 0.9}},',
+        f'  {{"name": "c", "keywords": {same}, "priority": 1}},',
+        '  {"name": "d", "keywords": {"部署": 0.9, "deploy": 0.8}},',
+        '  {"name": "e", "keywords": {}}, {"name": "f", "keywords": {}}',
+        "]}",
+    )
+    write_manifest(home, "three", '{"name": "three", "intents": [{"name": "g", "keywords": {}}]}')
+    findings = look(home)
+    assert findings.problems == []
+    (warning,) = findings.warnings
+    assert (Path(str(warning.file)).parent.name, warning.line, warning.key) == (
+        "two",
+        3,
+        "intents[0].keywords",
+    )
+    assert "b has the same keywords, weights and priority as a of plugin 'one'" in warning.detail

@@ -81,6 +81,7 @@ def test_a_key_that_is_there_twice_is_a_problem_that_names_both_lines(tmp_path: 
         ('{"a": NaN}', None, "NaN is not a number of JSON"),
         ('{"a": "\\ud800"}', None, "half of a character"),
         ("[" * 100_000, None, "nested too deeply"),
+        ("1" * 5_000, None, "too many digits"),
     ],
 )
 def test_what_is_no_json_is_refused(tmp_path: Path, text: str, line: int | None, words: str) -> None:

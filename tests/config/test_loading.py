@@ -45,6 +45,7 @@ def test_without_a_file_all_is_default(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         config = load_config(None, {})
         assert config.hermes.plugins_dir == Path.cwd() / "plugins"
+        assert config.router.weights == Path.cwd() / "router-weights.json"
         assert config.base_dir == Path.cwd()
     assert config.path is None
     assert (config.hermes.bind_host, config.hermes.bind_port) == ("127.0.0.1", 8080)
@@ -78,6 +79,7 @@ def test_the_minimal_file_runs_unchanged(tmp_path: Path, newline: str, mark: str
     config = load(tmp_path, mark + MINIMAL.replace("\n", newline))
     assert (config.hermes.bind_host, config.hermes.bind_port) == ("0.0.0.0", 8080)
     assert config.hermes.plugins_dir == tmp_path / "plugins"
+    assert config.router.weights == tmp_path / "router-weights.json"
     assert config.hermes.redis_url == "redis://localhost:6379/0"
     assert config.sessions.summary_every == 10
     assert config.circuit_breaker.cooldown_seconds == 30
@@ -86,6 +88,7 @@ def test_the_minimal_file_runs_unchanged(tmp_path: Path, newline: str, mark: str
 def test_relative_folders_start_from_the_file_and_absolute_ones_stay(tmp_path: Path) -> None:
     config = load(tmp_path, "hermes: {plugins_dir: ../tools, state_dir: /var/lib/hermes}")
     assert config.hermes.plugins_dir == tmp_path / "../tools"
+    assert load(tmp_path, "router: {weights: ../mine.json}").router.weights == tmp_path / "../mine.json"
     assert config.hermes.state_dir == Path("/var/lib/hermes")
 
 

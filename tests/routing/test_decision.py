@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hermes.errors import ConfigError
 from hermes.messages import Candidate, Decision
-from hermes.routing.decision import Thresholds, decide, shortlist
+from hermes.routing.decision import Thresholds, decide, judge, rivals_of, shortlist
 
 DEFAULTS = Thresholds()
 LEVEL = st.integers(0, 100).map(lambda percent: percent / 100)
@@ -102,12 +102,77 @@ def test_a_lead_of_exactly_the_margin_is_clear_whatever_binary_fractions_make_of
     assert branch(decided({"a": best, "b": round(best - 0.09, 2)})) == "clarify"
 
 
+@pytest.mark.parametrize("margin", [percent / 100 for percent in range(1, 100)])
+def test_no_margin_is_missed_by_a_binary_fraction(margin: float) -> None:
+    thresholds = Thresholds(min_confidence=0, clarify_threshold=0, clarify_margin=margin)
+    assert branch(decided({"a": 1.0, "b": round(1 - margin, 2)}, thresholds)) == "dispatch a"
+    assert branch(decided({"a": 1.0, "b": round(1 - margin + 0.0001, 4)}, thresholds)) == "clarify"
+    assert branch(decided({"a": 1.0, "b": 1 - margin}, thresholds)) == "dispatch a"
+
+
+@pytest.mark.parametrize("noise", [-1e-12, 1e-12])
+def test_what_arithmetic_adds_to_a_score_decides_nothing(noise: float) -> None:
+    assert branch(decided({"a": 0.6 + noise})) == "dispatch a warned"
+    assert branch(decided({"a": 0.8 + noise})) == "dispatch a"
+    assert branch(decided({"a": 0.8, "b": 0.7 + noise})) == "dispatch a"
+    assert branch(decided({"a": 0.9, "b": 0.9 + noise}, Thresholds(clarify_margin=0))) == "clarify"
+    assert branch(decided({"a": 0.65, "b": 0.6 + noise}, priorities={"b": 1})) == "dispatch b"
+
+
+def test_a_threshold_finer_than_scores_are_takes_effect() -> None:
+    assert branch(decided({"a": 0.6}, Thresholds(min_confidence=0.60001))) == "no_match"
+    assert branch(decided({"a": 0.8}, Thresholds(clarify_threshold=0.80001))) == "dispatch a warned"
+    assert branch(decided({"a": 0.9, "b": 0.8}, Thresholds(clarify_margin=0.10001))) == "clarify"
+
+
+@pytest.mark.parametrize("score", [0.65, 0.9])
+def test_one_intent_of_two_plugins_is_no_question_which_intent_is_meant(score: float) -> None:
+    twins = [Candidate("a", "p", score), Candidate("a", "q", score)]
+    decision = decide(twins, {}, thresholds=DEFAULTS)
+    assert (decision.outcome, decision.intent, decision.candidates) == ("dispatch", "a", tuple(twins))
+    assert (decision.warning is None) == (score == 0.9)
+
+
+def test_one_intent_of_two_plugins_is_asked_about_once() -> None:
+    three = [Candidate("a", "p", 0.9), Candidate("a", "q", 0.9), Candidate("b", "p", 0.85)]
+    decision = decide(three, {}, thresholds=DEFAULTS)
+    assert decision.outcome == "clarify"
+    assert [(one.intent, one.plugin) for one in rivals_of(decision.candidates, DEFAULTS)] == [
+        ("a", "p"),
+        ("b", "p"),
+    ]
+
+
+def test_a_question_without_candidates_is_about_nothing() -> None:
+    assert rivals_of((), DEFAULTS) == []
+
+
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["min_confidence", "clarify_threshold", "clarify_margin"])
 def test_a_threshold_outside_zero_and_one_is_refused_by_its_key(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match="from 0 to 1") as refused:
         replace(DEFAULTS, **{name: value})
     assert refused.value.key == f"router.{name}"
+
+
+@pytest.mark.parametrize(
+    ("scores", "priorities", "rule", "chosen", "rivals"),
+    [
+        ({}, {}, "nothing", "", ""),
+        ({"a": 0.5}, {}, "below", "", ""),
+        ({"a": 0.8, "b": 0.7}, {}, "clear", "a", "a"),
+        ({"a": 0.8, "b": 0.75, "c": 0.75}, {"c": 1}, "priority", "c", "abc"),
+        ({"a": 0.72, "b": 0.70, "c": 0.6}, {}, "close", "", "ab"),
+        ({"a": 0.65, "b": 0.59}, {"b": 9}, "tried", "a", "a"),
+    ],
+)
+def test_the_rule_that_decided_is_known_with_those_it_was_between(
+    scores: dict[str, float], priorities: dict[str, int], rule: str, chosen: str, rivals: str
+) -> None:
+    ranks = {(intent, "p"): priority for intent, priority in priorities.items()}
+    verdict = judge((Candidate(name, "p", one) for name, one in scores.items()), ranks, thresholds=DEFAULTS)
+    assert (verdict.rule, verdict.chosen.intent if verdict.chosen else "") == (rule, chosen)
+    assert "".join(one.intent for one in verdict.rivals) == rivals
 
 
 def test_confidence_is_the_score_of_the_chosen_or_of_the_best() -> None:

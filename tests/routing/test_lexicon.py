@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,9 +36,16 @@ def by_intent(entries: list[IntentEntry], text: str) -> dict[tuple[str, str], se
     }
 
 
+def by_match(lexicon: Lexicon, text: str) -> set[tuple[str, float]]:
+    return {(match.keyword, match.weight) for found in lexicon.match(text).values() for match in found}
+
+
 @pytest.mark.parametrize(
     ("keyword", "text"),
     [
+        ("日誌", "看看今天的日志吧"),
+        ("日志", "看看今天的日誌吧"),
+        ("café bar", "the CAFÉ-bar"),
         ("log", "show the LOG, please"),
         ("log", "logs"),
         ("log", "it is logging too much"),
@@ -167,6 +175,38 @@ def test_a_name_means_the_intent_before_the_plugin() -> None:
     assert Lexicon([b, a]).named("Ｘ") == (a, b)
     assert Lexicon([c, b, a]).named("x") == (c,)
     assert Lexicon([c]).named("z") == ()
+
+
+def test_a_lexicon_takes_over_what_it_knows_of_the_same_keywords() -> None:
+    a, b = IntentEntry("a", "p", {"日志": 0.9}), IntentEntry("b", "p", {"log": 0.9})
+    before = Lexicon([a, b])
+    changed = IntentEntry("a", "p", {"日志": 0.5})
+    after = Lexicon([changed, replace(b, priority=5)], like=before)
+    assert after.patterns["b", "p"] is before.patterns["b", "p"]
+    assert by_match(after, "日志 log") == {("日志", 0.5), ("log", 0.9)}
+    assert by_match(before, "日志 log") == {("日志", 0.9), ("log", 0.9)}
+    assert after.priorities["b", "p"] == 5
+
+
+def test_a_keyword_that_is_refused_is_refused_beside_a_lexicon_too() -> None:
+    before = Lexicon([IntentEntry("a", "p", {"日志": 0.9})])
+    with pytest.raises(ConfigError, match="keyword '🚀' of intent 'a'"):
+        Lexicon([IntentEntry("a", "p", {"日志": 0.9, "🚀": 0.9})], like=before)
+
+
+def test_a_lexicon_keeps_the_scorer_that_it_is_given() -> None:
+    class Nothing:
+        def score(self, text: str) -> list[Any]:
+            return [text][:0]
+
+    learned = Nothing()
+    assert Lexicon((), learned).learned is learned
+    assert Lexicon().learned is None
+
+
+@pytest.mark.parametrize("unit", ["日志", "今日志愿者", "构建日志 ", "log ", "build log ", "buildLog ", "查"])
+def test_a_megabyte_of_keywords_is_read(unit: str) -> None:
+    assert matched(unit * (1_000_000 // len(unit)), "日志", "log", "build log", "查", "今日")
 
 
 @given(KEYWORDS, KEYWORDS, KEYWORDS, TEXTS)

@@ -87,4 +87,4 @@ def test_a_part_holds_what_it_pulls_in_with_hashes_and_nothing_of_the_other_part
 def test_an_unknown_part_is_refused_with_the_known_ones(project: Path) -> None:
     refused = run(project, "lockfile.py", "nonsense")
     assert refused.returncode == 1
-    assert "no part named nonsense; there are build, dev, extras, project" in refused.stderr
+    assert "no part named nonsense; there are build, dev, extras, learn, project" in refused.stderr

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hermes.messages import Decision
 from hermes.routing.decision import Language
+from hermes.routing.explanation import Explanation
 from hermes.routing.lexicon import Lexicon
 from hermes.values import value
 
@@ -30,4 +31,13 @@ class Strategy(Protocol):
         None means that the text does not concern this strategy. After None or `no_match` the next one is asked.
         It runs in the event loop: it neither waits nor raises, and takes time linear in the text.
         """
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A strategy that can say why it decides as it does; of one that is none only the decision is told."""
+
+    def explain(self, text: str, lexicon: Lexicon, *, language: Language) -> Explanation | None:
+        """Decide as `route` does, and return the decision with every candidate and its reason in `language`."""
         ...

@@ -6,6 +6,7 @@ import re
 
 from hermes.messages import Candidate, Decision
 from hermes.routing.decision import SHOWN, Language, Thresholds
+from hermes.routing.explanation import Explanation, because
 from hermes.routing.lexicon import Lexicon
 from hermes.routing.strategies.base import Routed
 
@@ -20,21 +21,38 @@ class PrefixStrategy:
     each is for, but not which is meant when none is named.
     """
 
-    def __init__(self, _thresholds: Thresholds) -> None:
-        """Take the thresholds that every strategy gets; a name needs none."""
+    def __init__(self, thresholds: Thresholds) -> None:
+        """Take the thresholds that every strategy gets; a name needs none, they are only shown."""
+        self._thresholds = thresholds
 
     def route(self, text: str, lexicon: Lexicon, *, language: Language) -> Routed | None:  # noqa: ARG002 the contract
         """Dispatch with confidence 1.0, or clarify among the plugin's intents; what follows the name is the text."""
         command = _command.match(text)
-        entries = lexicon.named(command[1]) if command else ()
-        if not command or not entries:
+        candidates = _named(command[1], lexicon) if command else ()
+        if not command or not candidates:
             return None
-        text = command[2].strip()
-        by_priority = sorted(entries, key=lambda entry: -entry.priority)
-        candidates = tuple(Candidate(entry.intent, entry.plugin, 1.0) for entry in by_priority[:SHOWN])
-        if len({entry.intent for entry in entries}) > 1:
-            return Routed(Decision("clarify", "", 1.0, candidates), text)
-        return Routed(Decision("dispatch", candidates[0].intent, 1.0, candidates), text)
+        return Routed(_decision(candidates, candidates[:SHOWN]), command[2].strip())
+
+    def explain(self, text: str, lexicon: Lexicon, *, language: Language) -> Explanation | None:
+        """Decide as `route` does, with every intent of the plugin."""
+        command = _command.match(text)
+        candidates = _named(command[1], lexicon) if command else ()
+        if not command or not candidates:
+            return None
+        decision = _decision(candidates, candidates)
+        sentence = "named_plugin" if decision.outcome == "clarify" else "named"
+        return Explanation(decision, because(sentence, language, command=f"/{command[1]}"), self._thresholds)
+
+
+def _named(name: str, lexicon: Lexicon) -> tuple[Candidate, ...]:
+    by_priority = sorted(lexicon.named(name), key=lambda entry: -entry.priority)
+    return tuple(Candidate(entry.intent, entry.plugin, 1.0) for entry in by_priority)
+
+
+def _decision(candidates: tuple[Candidate, ...], shown: tuple[Candidate, ...]) -> Decision:
+    if len({candidate.intent for candidate in candidates}) > 1:
+        return Decision("clarify", "", 1.0, shown)
+    return Decision("dispatch", candidates[0].intent, 1.0, shown)
 
 
 adapter = PrefixStrategy

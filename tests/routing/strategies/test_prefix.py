@@ -40,6 +40,16 @@ def routed(text: str, lexicon: Lexicon = LEXICON) -> Routed | None:
         ("/天气 上海", "天气", "上海"),
         ("/weather-cn 上海", "天气", "上海"),
         ("/echo /echo twice", "echo", "/echo twice"),
+        ("／ci.pipeline.status　web", "ci.pipeline.status", "web"),
+        ("／ＣＩ．Ｐｉｐｅｌｉｎｅ．ｓｔａｔｕｓ web", "ci.pipeline.status", "web"),
+        ("／天气\n上海\n  北京", "天气", "上海\n  北京"),
+        ("/echo \"two  words\" 'one'", "echo", "\"two  words\" 'one'"),
+        ("/echo “你好”", "echo", "“你好”"),
+        ("\n\n/echo hi", "echo", "hi"),
+        ("\t/echo\thi\t", "echo", "hi"),
+        ("/echo // /", "echo", "// /"),
+        ("/echo \u202ehi\u202c", "echo", "\u202ehi\u202c"),
+        ("/echo\r\nhi\r\n", "echo", "hi"),
     ],
 )
 def test_a_name_after_a_slash_dispatches_and_the_rest_is_the_text(text: str, intent: str, rest: str) -> None:
@@ -70,6 +80,22 @@ def test_a_name_after_a_slash_dispatches_and_the_rest_is_the_text(text: str, int
         "echo",
         "/\ud800",
         "/🚀",
+        "/x",
+        "//echo hi",
+        "/ ",
+        "／",
+        "／／echo",
+        '"/echo hi"',
+        "“/echo hi”",
+        "`/echo hi`",
+        "> /echo hi",
+        "\\echo hi",
+        "/echo;hi",
+        "/e cho",
+        "/echo.",
+        "/ci",
+        "/ci.pipeline",
+        "/\0echo",
     ],
 )
 def test_anything_else_does_not_concern_it(text: str) -> None:
@@ -94,3 +120,30 @@ def test_a_megabyte_after_the_name_goes_on_whole() -> None:
     found = routed("/echo " + "x" * 1_000_000)
     assert found is not None
     assert len(found.text) == 1_000_000
+
+
+@pytest.mark.parametrize("text", ["/sqlite orders", "／ＳＱＬＩＴＥ", "/echo hi", "/gitlab\nweb"])
+def test_an_explanation_decides_alike_and_names_the_command(text: str) -> None:
+    found = routed(text)
+    explained = PrefixStrategy(Thresholds()).explain(text, LEXICON, language="en")
+    assert found is not None
+    assert explained is not None
+    assert explained.decision == found.decision
+    assert f"begins with {text.split(maxsplit=1)[0].replace('／', '/')}," in explained.reason
+
+
+def test_of_a_plugin_with_many_intents_an_explanation_shows_all_and_a_decision_five() -> None:
+    lexicon = Lexicon([IntentEntry(f"db.{number}", "db", {}, priority=number) for number in range(9)])
+    found = routed("/db", lexicon)
+    explained = PrefixStrategy(Thresholds()).explain("/db", lexicon, language="zh")
+    assert found is not None
+    assert explained is not None
+    shown = [one.intent for one in explained.decision.candidates]
+    assert shown == [f"db.{number}" for number in range(8, -1, -1)]
+    assert [one.intent for one in found.decision.candidates] == shown[:5]
+    assert explained.reason == "文本以 /db 开头，这个插件有几个意图，所以反问。"
+
+
+def test_text_that_does_not_concern_it_is_not_explained() -> None:
+    assert PrefixStrategy(Thresholds()).explain("echo hi", LEXICON, language="en") is None
+    assert PrefixStrategy(Thresholds()).explain("/unknown hi", LEXICON, language="en") is None
