@@ -67,6 +67,7 @@ class App:
             await parts.watcher.start()
             await parts.host.open()
             self._load_plugins(parts.host)
+            await parts.weighing.look()
             recovered = await parts.pipeline.recover()
             server = self._server(parts, access)
             serving = loop.create_task(server.serve(sockets=[listener]))
@@ -74,7 +75,8 @@ class App:
             self._log.info("listening", url=url, version=__version__, seconds=seconds, recovered=recovered)
             self._greet(url, key_file, host=parts.host)
             parts.host.start()
-            beside = [loop.create_task(one) for one in (parts.retention.run(), self._follow(parts))]
+            running = (parts.retention.run(), parts.weighing.run(), self._follow(parts))
+            beside = [loop.create_task(one) for one in running]
             _settle_memory()
             try:
                 await self._until_told(serving)
@@ -135,6 +137,8 @@ class App:
         touched = await self._change(parts.watcher)
         if self._config.path is not None and (touched is None or self._config.path in touched):
             await self._reconfigure(parts.host)
+        if touched is None or self._config.router.weights in touched:
+            parts.weighing.tell()
         await parts.host.look(touched)
 
     async def _change(self, watcher: Watcher) -> frozenset[Path] | None:
@@ -168,7 +172,7 @@ class App:
         submit = Submit(parts.pipeline, parts.bus, access=access, body_bytes=body_bytes)
         messages = Messages(parts.pipeline, shelf, bus=parts.bus, access=access, body_bytes=body_bytes)
         operations = Operations(
-            OperationsParts(parts.router, parts.metrics),
+            OperationsParts(parts.router, parts.pipeline.words, parts.metrics, self._config.hermes.locale),
             access=access,
             readiness=lambda: self._readiness(parts),
             body_bytes=body_bytes,
@@ -200,7 +204,7 @@ class App:
         if not self._config.hermes.plugins_dir.is_dir():
             lacking.append("the plugins folder is missing")
         lacking += [f"the configuration file is refused as it is now: {one}" for one in self._refused[:1]]
-        lacking += [self._lost] if self._lost else []
+        lacking += [one for one in (self._lost, parts.weighing.trouble) if one]
         lacking += [away for store in parts.stores if (away := await store.trouble()) is not None]
         status = "unavailable" if blocking else "degraded" if lacking else "ok"
         return Readiness(status, blocking + lacking)

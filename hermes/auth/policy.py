@@ -45,3 +45,8 @@ async def may_decide(confirmation: Confirmation, asker: Principal, *, caller: Ca
         names = {caller.principal.owner, caller.principal.person, *caller.scopes}
         return not names.isdisjoint(confirmation.by)
     return is_asker or confirmation.other_than_asker
+
+
+def may_use(principal: Principal, intent: str) -> bool:  # noqa: ARG001 - nobody is limited to some intents yet
+    """Say whether somebody may use an intent."""
+    return True

@@ -6,6 +6,7 @@ It is what `send`, `messages confirm` and `messages retry` have in common.
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from hermes.cli.delivery import Delivery, is_undecided
 from hermes.cli.markdown import print_markdown
 from hermes.cli.progress import LiveProgress
 from hermes.cli.question import Question, description, on_terminal, waiting
+from hermes.cli.record import asked_back
 from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
 
@@ -80,21 +82,25 @@ def _run(delivery: Delivery, request_id: str) -> dict[str, Any]:
 def _print_result(record: dict[str, Any]) -> None:
     """Print the result or what can be chosen on stdout, and what the reader should be warned of on stderr."""
     envelope = record["envelope"] or {}
-    for warning in (record["decision"]["warning"], envelope.get("warning")):
+    decided = None if asked_back(record) else record["decision"]["warning"]  # a question says it itself
+    for warning in (decided, envelope.get("warning")):
         if warning:
             print_text(f"warning: {one_line(warning)}", stderr=True)
     if record["status"] == "succeeded":
         print_markdown(record["digest"] or "")
-    elif record["decision"]["outcome"] == "clarify" and record["status"] == "failed":
-        for option in (envelope["data"] or {}).get("options", []):
-            print_text(f"/{one_line(option['intent'])}  {one_line(option['label'])}")
+    elif asked_back(record):
+        for option in envelope["data"]["options"]:
+            print_text(f"{option['n']}. {one_line(option['intent'])}  {one_line(option['label'])}")
     elif is_undecided(record) and not on_terminal():
         print_text(description(record), stderr=True)
 
 
 def _failure(record: dict[str, Any]) -> str:
-    """Return in one line why the message has not succeeded."""
+    """Return in one line why the message has not succeeded; below a question, how it is answered."""
     error = (record["envelope"] or {}).get("error")
+    if error is not None and asked_back(record):
+        question = one_line(f"{error['code']}: {record['envelope']['data']['question']}")
+        return f"{question}\nanswer: {_answer(record)}"
     if error is not None:
         return one_line(f"{error['code']}: {error['message']}")
     if is_undecided(record):
@@ -103,6 +109,13 @@ def _failure(record: dict[str, Any]) -> str:
     if record["status"] == "awaiting_confirmation":
         return f"{waiting(record)}; {goes_on}"
     return f"{record['status']}: {goes_on}"
+
+
+def _answer(record: dict[str, Any]) -> str:
+    """Return the command that answers a question."""
+    missing = record["envelope"]["data"]["missing"]
+    text = shlex.quote(" ".join(f"{one_line(name)}=…" for name in missing)) if missing else "1"
+    return f"hermes send --session {record['session_id']} {text}"
 
 
 def look(request_id: str) -> str:

@@ -43,7 +43,7 @@ def command() -> None:
 @json_option
 @calls_daemon
 def list_messages(client: Client, *, limit: int, as_json: bool, **wanted: str | None) -> None:
-    """List messages, newest first."""
+    """List messages, newest first. After ↳ stands the text of an earlier message that this one resumes by an answer."""
     found = _select(client, limit, **wanted)
     if as_json:
         print_json(found)
@@ -161,5 +161,5 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
         record["status"],
         error["code"] if error else None,
         message["intent"],
-        short(asked(message)),
+        short(("↳ " if record["resumes"] else "") + asked(message)),
     )

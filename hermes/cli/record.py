@@ -23,6 +23,16 @@ def error_of(record: dict[str, Any]) -> dict[str, Any] | None:
     return error
 
 
+def asked_back(record: dict[str, Any]) -> bool:
+    """Say whether a message ended with a question of Hermes; one of a plugin may look like anything."""
+    error = error_of(record) or {}
+    return (
+        error.get("code") == "clarification_needed"
+        and record["plugin"] is None
+        and bool(record["envelope"]["data"])
+    )
+
+
 def asked(message: dict[str, Any]) -> str:
     """Return what was asked for: the text, or the payload as JSON if there is none."""
     payload = message["payload"]
@@ -44,6 +54,7 @@ def print_record(record: dict[str, Any]) -> None:
         "intent": f"{message['intent'] or '–'} ({record['decision']['outcome']})",
         "plugin": f"{plugin['name']} {plugin['version']} {plugin['hash']}" if plugin else None,
         "confirm": _confirmation(record),
+        "resumes": record["resumes"],
         "retry of": record["retry_of"],
         "attempts": record["attempts"],
         "received": local_time(record["received_at"]),
@@ -57,7 +68,7 @@ def print_record(record: dict[str, Any]) -> None:
         print_text(f"\n{description(record)}\n{waiting(record)}")
     elif record["status"] == "awaiting_confirmation":
         print_text(f"\n{waiting(record)}")
-    elif record["digest"] and not error:
+    elif record["digest"] and (not error or asked_back(record)):
         print_text("")
         print_markdown(record["digest"])
 

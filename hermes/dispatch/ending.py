@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Literal
 
 from hermes.digest.digest import digest, error_digest
+from hermes.dispatch.asking import question_digest
 from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live
 from hermes.dispatch.outcomes import failed
@@ -20,12 +22,23 @@ from hermes.observe.metrics import Metrics
 
 
 class Ending:
-    """Ends messages; results over `inline_bytes` are kept apart, those over `result_bytes` are refused."""
+    """Ends messages; results over `inline_bytes` are kept apart, those over `result_bytes` are refused.
+
+    `ended` is awaited when the end of a message is safe, and before anyone is told of it.
+    """
 
     def __init__(
-        self, journal: Journal, *, inline_bytes: int, result_bytes: int, log: Logger, metrics: Metrics
+        self,
+        journal: Journal,
+        *,
+        ended: Callable[[Live], Awaitable[None]],
+        inline_bytes: int,
+        result_bytes: int,
+        log: Logger,
+        metrics: Metrics,
     ) -> None:
         self._journal = journal
+        self._ended = ended
         self._inline_bytes = inline_bytes
         self._result_bytes = result_bytes
         self._log = log
@@ -44,11 +57,13 @@ class Ending:
         record = live.record
         record.status = "succeeded" if envelope.error is None else "failed"
         record.envelope = envelope
-        record.digest = _digest(envelope, summary, locale=live.locale)
+        question = question_digest(envelope, locale=live.locale) if record.plugin is None else None
+        record.digest = question or live.digest or _digest(envelope, summary, locale=live.locale)
         number = live.story.next_number()
         record.finished_at = number / 1e6
         entry = live.to_entry(written)
         await make_safe(self._journal.finish, entry, log=self._log)
+        await self._ended(live)
         live.written = entry.record
         event: EventType = "TOOL_SUCCEEDED" if envelope.error is None else "TOOL_FAILED"
         if envelope.error is not None:

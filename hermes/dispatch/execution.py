@@ -8,21 +8,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hermes.dispatch import asking
 from hermes.dispatch.confirmations import Confirmations
 from hermes.dispatch.live import Live
 from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed, from_answer, from_failure
+from hermes.dispatch.questions import CONVERSATION
 from hermes.dispatch.requests import Requests
 from hermes.dispatch.sends import Sends, SentCall
 from hermes.dispatch.sentences import say
+from hermes.dispatch.vocabulary import Vocabulary
 from hermes.host.host import Host, Target
+from hermes.host.manifests.parameters import Problem
 from hermes.host.workers.calls import Call
 from hermes.host.workers.failures import CallEnded, Crashed, Superseded, TimedOut, Unavailable
-from hermes.messages import Candidate, Decision, PluginRef, ResultEnvelope
+from hermes.messages import Candidate, Decision, PluginRef, Record, ResultEnvelope
 from hermes.observe.metrics import Metrics
 
 _ATTEMPTS = 3
-_ANSWER_WITHIN = 600  # seconds a question stays open
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Parts:
     sends: Sends
     rivals: Callable[[Decision], Sequence[Candidate]]
     claim: Callable[[Live], Awaitable[None]]
+    words: Vocabulary
 
 
 class Execution:
@@ -47,6 +51,7 @@ class Execution:
         self._once = parts.once
         self._sends = parts.sends
         self._claim = parts.claim
+        self._words = parts.words
         self._result_bytes = result_bytes
         self._hops = hops
         self._ran = metrics.stage_seconds.labels("tool")
@@ -62,10 +67,14 @@ class Execution:
 
     async def _settle(self, live: Live) -> ResultEnvelope:
         decision = live.record.decision
+        if live.parent is None and self._words.knows(decision.intent):
+            return await self._words.answer(live)
         if decision.outcome == "no_match":
-            return _no_match(live)
-        if decision.outcome == "clarify":
-            return self._question(live)
+            return asking.no_match(live, host=self._host)
+        if not decision.intent and decision.outcome in ("clarify", "resumed"):
+            if not decision.candidates:
+                return asking.refused(live)
+            return asking.which(live, self._rivals(decision), host=self._host)
         if live.hops > self._hops:
             return failed("loop_detected", say("loop_detected", live.locale, hops=self._hops))
         target = self._target(live)
@@ -92,33 +101,28 @@ class Execution:
             return None
         return target.plugin.ref
 
-    def _question(self, live: Live) -> ResultEnvelope:
-        options = []
-        for number, candidate in enumerate(self._rivals(live.record.decision), 1):
-            target = self._host.find(candidate.intent)
-            label = target.service.intent.description if target is not None else ""
-            options.append({"n": number, "intent": candidate.intent, "label": label or candidate.intent})
-        return _ask(live, say("clarify", live.locale), options=options)
-
     def _target(self, live: Live) -> Target | ResultEnvelope:
         """Return who is to run a message, or why nobody can."""
         intent = live.record.decision.intent
         target = self._host.find(intent)
         if target is None:
-            return failed("no_match", say("no_intent", live.locale, intent=intent))
+            return asking.no_intent(live, host=self._host)
         return self._refusal(live, target) or target
 
     def _refusal(self, live: Live, target: Target) -> ResultEnvelope | None:
         """Return what is wrong with the parameters of a call, or None if it may run with them."""
-        locale = live.locale
-        problems = target.service.parameters.problems(live.record.message.payload, locale=locale)
-        missing = [problem.field for problem in problems if problem.missing]
-        if problems and len(missing) == len(problems) and live.record.decision.outcome == "dispatch":
-            return _ask(live, say("missing", locale, names=", ".join(missing)), missing=missing)
-        if problems:
-            words = "; ".join(problem.message for problem in problems)
-            return failed("invalid_payload", say("invalid_payload", locale, problems=words))
-        return None
+        locale, record = live.locale, live.record
+        problems = target.service.parameters.problems(record.message.payload, locale=locale)
+        if not problems:
+            return None
+        misfits = [problem for problem in problems if not problem.missing]
+        if _can_be_asked(record, misfits):
+            names = dict.fromkeys(
+                one.field if one.missing else one.field.partition(".")[0] for one in problems
+            )
+            return asking.missing(live, target, names=list(names), misfits=misfits)
+        words = "; ".join(problem.message for problem in problems)
+        return failed("invalid_payload", say("invalid_payload", locale, problems=words))
 
     async def _attempts(self, live: Live, target: Target) -> ResultEnvelope:
         if live.record.attempts >= _ATTEMPTS:  # each of them ended with the daemon
@@ -253,29 +257,13 @@ class _Attempt:
         return 0.0 if self.started_at is None else round((time.perf_counter() - self.started_at) * 1000, 3)
 
 
-def _no_match(live: Live) -> ResultEnvelope:
-    sentence = say("no_match", live.locale)
-    names = [candidate.intent for candidate in live.record.decision.candidates[:3]]
-    if names:
-        sentence += (" " if live.locale == "en" else "") + say("nearest", live.locale, names=", ".join(names))
-    return failed("no_match", sentence)
-
-
-def _ask(
-    live: Live,
-    question: str,
-    *,
-    options: list[dict[str, Any]] | None = None,
-    missing: list[str] | None = None,
-) -> ResultEnvelope:
-    data = {
-        "question": question,
-        "options": options or [],
-        "missing": missing or [],
-        "expires_at": time.time() + _ANSWER_WITHIN,
-    }
-    sentence = say("clarification_needed", live.locale) if options else question
-    return failed("clarification_needed", sentence, data=data)
+def _can_be_asked(record: Record, misfits: Sequence[Problem]) -> bool:
+    """Say whether parameters are asked for: of who wrote text in a conversation, and of what does not fit once they answer."""
+    if record.parent is not None or record.message.source not in CONVERSATION:
+        return False
+    if record.decision.outcome == "dispatch":
+        return not misfits
+    return record.decision.outcome == "resumed" and all(problem.field for problem in misfits)
 
 
 def _cancelled(attempt: _Attempt) -> ResultEnvelope:

@@ -25,6 +25,7 @@ class Live:
     journal has it; `keeping`, made by who waits for that, is set when it has it or has refused it. `claimed` says that
     the journal counts the next attempt already. `parked` is there while it waits for a person's decision, and is given
     it. `calling` is true while a plugin has it, `ending` once its envelope is known. `warnings` are for its envelope.
+    `digest` is there if it is not to be made of the result.
     `written` is its record as JSON once its end is safe. `recovered` says that an earlier process left it.
 
     `hops` counts the messages above it, each of which has sent the next. What a plugin sent has a `deadline`, on the
@@ -43,6 +44,7 @@ class Live:
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
     parked: asyncio.Future[bool] | None = None
     warnings: list[str] = field(default_factory=list)
+    digest: str | None = None
     written: bytes | None = None
     task: asyncio.Task[None] | None = None
     calling: bool = False

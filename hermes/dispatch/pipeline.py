@@ -5,71 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass
-from typing import Literal
 
-from hermes.auth.policy import Caller
-from hermes.bus import Bus
-from hermes.deadlines import Deadlines
+from hermes.auth.policy import Caller, may_use
 from hermes.dispatch.backlog import Backlog
+from hermes.dispatch.cancels import Cancels
 from hermes.dispatch.confirmations import Confirmations
+from hermes.dispatch.conversation import Conversation
 from hermes.dispatch.ending import Ending
 from hermes.dispatch.execution import Execution, Parts
 from hermes.dispatch.intake import Intake
 from hermes.dispatch.keeping import make_safe
 from hermes.dispatch.live import Live, LiveTable
-from hermes.dispatch.once import Once
 from hermes.dispatch.outcomes import failed
+from hermes.dispatch.questions import Questions
 from hermes.dispatch.reception import Desk, Receipt, Reception
 from hermes.dispatch.records import read_events, read_record
+from hermes.dispatch.rooms import PipelineSettings, Rooms
 from hermes.dispatch.sends import Sends, given_up
 from hermes.dispatch.sentences import say
 from hermes.dispatch.submission import Submission
-from hermes.errors import Conflict, RateLimited, Unavailable
-from hermes.host.host import Host
+from hermes.dispatch.under_way import UnderWay
+from hermes.dispatch.vocabulary import Vocabulary
+from hermes.dispatch.words.base import Surroundings
+from hermes.errors import RateLimited, Unavailable
 from hermes.host.manifests.manifest import Summary
-from hermes.journal.base import Entry, Journal
+from hermes.journal.base import Entry
 from hermes.messages import ResultEnvelope
-from hermes.observe.logs import Logs
-from hermes.observe.metrics import Metrics
-from hermes.routing.router import Router
 
 _DECLINED_WITHIN = (
     5.0  # seconds that the end of a declined call may take to be safe before its decider hears of it
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineSettings:
-    """`pending` and `pending_bytes` bound the messages under way, `plugin_queue` those that wait for one plugin; `locale`
-    is auto, zh or en.
-
-    `hops` is how many messages may be below one from outside, each sent by the plugin of the one before;
-    `payload_bytes` is how large their payloads may be.
-    """
-
-    pending: int
-    pending_bytes: int
-    result_bytes: int
-    inline_bytes: int
-    locale: Literal["auto", "zh", "en"]
-    hops: int
-    payload_bytes: int
-    plugin_queue: int = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """What the pipeline passes messages through."""
-
-    journal: Journal
-    router: Router
-    host: Host
-    bus: Bus
-    logs: Logs
-    deadlines: Deadlines
-    metrics: Metrics
-    once: Once
 
 
 class Pipeline:
@@ -82,26 +47,31 @@ class Pipeline:
         self._deadlines = rooms.deadlines
         self._log = rooms.logs.log
         self._metrics = rooms.metrics
-        self._intake = Intake(
-            rooms.router, rooms.host, bus=rooms.bus, lines=rooms.logs.events, locale=settings.locale
-        )
+        self.words = self._vocabulary(rooms)
+        self._intake = self._make_intake(settings, rooms)
         self._confirmations = Confirmations(rooms.journal, log=self._log)
-        sends = Sends(self._send, stop=self._give_up, payload_bytes=settings.payload_bytes)
+        self._cancels = Cancels(self.live, self._confirmations)
+        self._conversation = Conversation(
+            rooms.journal, rooms.host, router=rooms.router, log=self._log, is_word=self.words.includes
+        )
+        self._sends = Sends(self._send, stop=self._cancels.give_up, payload_bytes=settings.payload_bytes)
         self._execution = Execution(
-            Parts(rooms.host, self._confirmations, rooms.once, sends, rooms.router.rivals, self._claim),
+            self._parts(rooms),
             result_bytes=settings.result_bytes,
             hops=settings.hops,
             metrics=rooms.metrics,
         )
         self._ending = Ending(
             rooms.journal,
+            ended=self._conversation.recall.ask,
             inline_bytes=settings.inline_bytes,
             result_bytes=settings.result_bytes,
             log=rooms.logs.log,
             metrics=rooms.metrics,
         )
+        parts = (self._intake, self._execution, self._confirmations, self._conversation)
         self._reception = Reception(
-            Desk(rooms.journal, rooms.host, self.live, self._intake, self._execution, self._confirmations),
+            Desk(rooms.journal, rooms.host, self.live, *parts),
             pending=settings.pending,
             pending_bytes=settings.pending_bytes,
             plugin_queue=settings.plugin_queue,
@@ -109,6 +79,52 @@ class Pipeline:
         self.backlog = Backlog(rooms.journal, rooms.host, take_up=self._take_up, log=self._log)
         self._accept_seconds = rooms.metrics.stage_seconds.labels("accept")
         rooms.metrics.pending.set_function(lambda: len(self.live))
+
+    def _make_intake(self, settings: PipelineSettings, rooms: Rooms) -> Intake:
+        return Intake(
+            rooms.router,
+            rooms.host,
+            words=self.words,
+            bus=rooms.bus,
+            lines=rooms.logs.events,
+            locale=settings.locale,
+        )
+
+    def _parts(self, rooms: Rooms) -> Parts:
+        return Parts(
+            rooms.host,
+            self._confirmations,
+            rooms.once,
+            self._sends,
+            rooms.router.rivals,
+            self._claim,
+            self.words,
+        )
+
+    def _vocabulary(self, rooms: Rooms) -> Vocabulary:
+        under_way = UnderWay(
+            self.live,
+            rooms.journal,
+            current=self.current,
+            cancel=self.cancel,
+            left=lambda: self.backlog.waiting,
+        )
+        return Vocabulary(
+            Surroundings(
+                host=rooms.host,
+                under_way=under_way.of,
+                stop=under_way.stop,
+                questions=lambda: self.questions,
+                forget=_forget_session,
+                may_use=may_use,
+                words=tuple,
+            )
+        )
+
+    @property
+    def questions(self) -> Questions:
+        """The questions that are open."""
+        return self._conversation.questions
 
     @property
     def stopping(self) -> bool:
@@ -161,15 +177,7 @@ class Pipeline:
 
     def cancel(self, live: Live) -> None:
         """Stop a message that is under way; raises Conflict if it is past stopping."""
-        waits = self._confirmations.is_open(live)
-        if live.task is None or not (live.calling or waits):
-            raise Conflict("this message has ended already")
-        live.cancelled = True
-        if waits:
-            self._confirmations.cancel(live)
-        else:
-            live.task.cancel()
-            self._give_up_sent(live)
+        self._cancels.cancel(live)
 
     async def confirm(self, message: Live | Entry, caller: Caller, *, approve: bool) -> None:
         """Decide a call that waits for it; returns once that is safe, and of a declined one its end too.
@@ -189,11 +197,13 @@ class Pipeline:
         """Begin to take up what an earlier process accepted and did not end, and return how many messages that are."""
         count = await self.backlog.open()
         self.backlog.start()
+        self._conversation.recall.start()
         return count
 
     async def stop(self, grace: float) -> None:
         """Accept nothing more, give running calls `grace` seconds, and leave the rest to the next start."""
         self._reception.closed = True
+        await self._conversation.recall.stop()
         await self.backlog.stop()
         for live in self.live:
             waits = live.calling or live.parked is not None
@@ -217,17 +227,6 @@ class Pipeline:
     async def _send(self, submission: Submission, caller: Caller) -> Live | Entry:
         """Take in what a plugin sends, and return that message as it is now; raises what `receive` does."""
         return (await self.receive(submission, caller)).message
-
-    def _give_up_sent(self, live: Live) -> None:
-        """Stop what a message has sent: nobody waits for it any more."""
-        for sent in self.live.sent_by(live):
-            self._give_up(sent)
-
-    def _give_up(self, live: Live) -> None:
-        live.cancelled = True  # what no plugin has yet will see it
-        if live.task is not None and live.calling:
-            live.task.cancel()
-        self._give_up_sent(live)
 
     def _begin(self, live: Live) -> None:
         live.task = asyncio.get_running_loop().create_task(self._run(live))
@@ -268,6 +267,10 @@ class Pipeline:
 
     async def _claim(self, live: Live) -> None:
         await make_safe(self._journal.claim, live.to_entry(None), log=self._log)
+
+
+async def _forget_session(_owner: str, _session_id: str) -> None:
+    """Forget a session: beside its question nothing of it is kept."""
 
 
 def _interrupted(live: Live) -> ResultEnvelope:

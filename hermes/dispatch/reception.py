@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from hermes.auth.policy import Caller
 from hermes.dispatch.confirmations import Confirmations
+from hermes.dispatch.conversation import Conversation, Resumption
 from hermes.dispatch.execution import Execution
 from hermes.dispatch.intake import Intake
 from hermes.dispatch.live import Live, LiveTable
+from hermes.dispatch.questions import CLOSING, goes_on
 from hermes.dispatch.retries import Retried, Retries
 from hermes.dispatch.submission import Submission
 from hermes.errors import Conflict, InvalidField, JournalError, RateLimited, Unavailable
@@ -41,6 +43,7 @@ class Desk:
     intake: Intake
     execution: Execution
     confirmations: Confirmations
+    conversation: Conversation
 
 
 class Reception:
@@ -79,31 +82,54 @@ class Reception:
         known = await self._under_way(submission, caller)
         if known is not None:
             return _replayed(known, submission)
+        resumed = await self._desk.conversation.read(submission, caller)
         retried = None
-        if submission.again:
+        if submission.again or resumed is not None:
             ended = await self._ended(submission, caller)
             if ended is not None:
                 return _replayed(ended, submission)
+        if submission.again:
             retried = await self._retries.find(submission, caller)
-            known = await self._under_way(submission, caller)  # it may have come meanwhile
-            if known is not None:
-                return _replayed(known, submission)
+        known = await self._under_way(submission, caller)  # it may have come meanwhile
+        if known is not None:
+            return _replayed(known, submission)
         self._admit(submission, retried)
+        if resumed is not None and not self._desk.conversation.questions.take(resumed.key, resumed.question):
+            resumed = None  # another answer was first, or the question has been closed
+        try:
+            return await self._accept(submission, caller, retried=retried, resumed=resumed)
+        finally:
+            if resumed is not None:  # it is taken for good by what was kept, and comes back for nothing else
+                self._desk.conversation.questions.give_back(resumed.key, resumed.question)
+
+    async def _accept(
+        self, submission: Submission, caller: Caller, *, retried: Retried | None, resumed: Resumption | None
+    ) -> Receipt:
         live = self._desk.intake.open(
-            submission, caller.principal, entry_id=self._journal.next_id(), retried=retried
+            submission,
+            caller.principal,
+            entry_id=self._journal.next_id(),
+            retried=retried,
+            resumed=resumed,
         )
         self._queue_up(live)
         older = await self._keep(live, caller if submission.approve else None)
-        return Receipt(live) if older is None else _replayed(older, submission)
+        if older is not None:
+            return _replayed(older, submission)
+        if goes_on(live.record) and live.record.message.intent not in CLOSING:
+            self._desk.conversation.questions.supersede((live.owner, live.session_id), live.id)
+        return Receipt(live)
 
     def _admit(self, submission: Submission, retried: Retried | None) -> None:
         if self.over or (self.closed and submission.sent is None):
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
         count = len(self._live)
+        # Who is told that too much is under way must be able to ask what, and to stop it.
+        room = self._pending * (2 if self._desk.intake.is_word(submission) else 1)
         if count >= self._pending and count < 2 * self._pending:
             # Those wait for people, and nobody for them.
             count -= sum(live.parked is not None for live in self._live)
-        if count >= self._pending or self._live.size >= self._pending_bytes:
+        if count >= room or self._live.size >= self._pending_bytes:
             raise RateLimited(
                 f"{count} messages are waiting already; try again later", retry_after=_RETRY_AFTER
             )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hermes.dispatch.sentences import locale_of, say
+from hermes.dispatch.vocabulary import Vocabulary
 from hermes.gateway.access import Access
 from hermes.gateway.bodies import RouteBody, check, read_json
 from hermes.gateway.head import Head
+from hermes.messages import Decision
 from hermes.observe.metrics import CONTENT_TYPE, Metrics
 from hermes.routing.router import Router
 
@@ -30,7 +34,10 @@ class Parts:
     """What is asked about."""
 
     router: Router
+    words: Vocabulary
     metrics: Metrics
+    locale: Literal["auto", "zh", "en"] = "auto"
+    """The language of sentences; "auto" is that of each text."""
 
 
 class Operations:
@@ -40,7 +47,9 @@ class Operations:
         self, parts: Parts, *, access: Access, readiness: Callable[[], Awaitable[Readiness]], body_bytes: int
     ) -> None:
         self._router = parts.router
+        self._words = parts.words
         self._metrics = parts.metrics
+        self._locale = parts.locale
         self._body_bytes = body_bytes
         self._access = access
         self._readiness = readiness
@@ -56,11 +65,17 @@ class Operations:
         ]
 
     async def route(self, request: Request) -> Response:
-        """Say where a text would go; nothing runs."""
+        """Say where a text would go, and why; nothing runs."""
         head = Head.of(request)
         self._access(head)
         body = check(RouteBody, await read_json(head, request.receive, limit=self._body_bytes))
-        return _json(self._router.route(body.text).decision)
+        language = locale_of(body.text, {}, preferred=self._locale)
+        word = self._words.intent_of(body.text)
+        if word is not None:
+            reason = say("built_in", language, word=word)
+            return _json({**_members(Decision("given", word, 1.0)), "reason": reason})
+        explanation = self._router.explain(body.text, language=language)
+        return _json({**_members(explanation.decision), "reason": explanation.reason})
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers."""
@@ -76,6 +91,10 @@ class Operations:
         """Return all metrics for Prometheus."""
         self._access(Head.of(request))
         return Response(self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _members(decision: Decision) -> dict[str, object]:
+    return {field.name: getattr(decision, field.name) for field in fields(decision)}
 
 
 def _json(value: object, status: int = 200) -> Response:

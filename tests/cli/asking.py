@@ -38,6 +38,7 @@ def record(payload: dict[str, Any], status: str = "awaiting_confirmation", **mem
             "envelope": None,
             "digest": None,
             "attempts": 0,
+            "resumes": None,
             "retry_of": None,
             "received_at": LATER - 600,
             "finished_at": None,

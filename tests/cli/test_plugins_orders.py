@@ -64,6 +64,17 @@ def test_a_plugin_is_disabled_and_enabled(hermes: Hermes, daemon: Daemon) -> Non
     assert (done.code, json.loads(done.out)["state"]) == (0, "ready")
 
 
+def test_what_cannot_be_kept_in_the_state_folder_is_a_problem_and_not_done(
+    hermes: Hermes, daemon: Daemon
+) -> None:
+    (daemon.state_dir / "disabled").write_text("a file where a folder is to be")
+    done = hermes("plugins", "disable", "tool")
+    assert (done.code, done.out) == (1, "")
+    assert "unavailable: tool stays as it is: " in done.err
+    assert "disabled cannot be written" in done.err
+    assert daemon.plugin("tool")["state"] == "ready"
+
+
 @pytest.mark.parametrize("verb", ["reload", "disable", "enable"])
 def test_a_plugin_that_is_not_there_is_named(hermes: Hermes, verb: str) -> None:
     done = hermes("plugins", verb, "工具")

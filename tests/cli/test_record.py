@@ -45,10 +45,11 @@ KEY = {"kind": "key", "id": "ops", "person": "slack:U1"}
 def test_who_asked_and_who_decided_is_shown(
     lonely: Hermes, scripted: Scripted, shown: dict[str, Any], line: str
 ) -> None:
-    scripted.say_json(shown | {"retry_of": "r-0"})
+    scripted.say_json(shown | {"retry_of": "r-0", "resumes": "r-q"})
     lines = lonely("messages", "show", "r-1", HERMES_URL=scripted.start()).lines
     assert f"confirm   {line}" in lines
     assert "retry of  r-0" in lines
+    assert "resumes   r-q" in lines
     waits = lines[-1].startswith("ticket.create waits for a confirmation: hermes messages confirm r-1")
     confirmation = shown["confirmation"]
     assert waits == (shown["status"] == "awaiting_confirmation" and confirmation["approved"] is None)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes.messages import new_id
 from tests.cli.command import Hermes
 from tests.cli.scripted import Scripted
 from tests.conftest import StartDaemon
@@ -33,6 +34,13 @@ def test_the_digest_of_the_result_is_printed(hermes: Hermes, text: str, said: st
     assert said in done.out
 
 
+@pytest.mark.parametrize(("text", "said"), [("/help", "echo hello"), ("帮助", "复述 你好")])
+def test_a_built_in_word_prints_its_answer(hermes: Hermes, text: str, said: str) -> None:
+    done = hermes("send", text)
+    assert (done.code, done.err) == (0, "")
+    assert said in done.out
+
+
 def test_intent_payload_and_session_reach_the_plugin(hermes: Hermes, daemon: Daemon) -> None:
     payload = json.dumps({"text": "say it", "数": [1, None]})
     done = hermes("send", "--intent", "echo", "--payload", payload, "--session", "cli.s-1", "--json")
@@ -45,8 +53,8 @@ def test_intent_payload_and_session_reach_the_plugin(hermes: Hermes, daemon: Dae
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["天气怎么样"], "no_match: 无法确定这句话要用哪个工具。"),
-        (["blah blah"], "no_match: Cannot tell which tool this is for."),
+        (["天气怎么样"], "no_match: 无法确定这句话要用哪个工具。试试 /help。"),
+        (["blah blah"], "no_match: Cannot tell which tool this is for. Try /help."),
         (["--intent", "lab.raise"], "plugin_error: The tool failed: ValueError: that went wrong"),
         (["--intent", "fragile.read"], "plugin_crashed: The tool's process ended unexpectedly."),
         (["--intent", "stuck.sleep", "慢"], "plugin_timeout: 该工具执行超时（0.3 秒）"),
@@ -66,7 +74,7 @@ def test_with_json_a_failed_message_is_a_record_too(hermes: Hermes) -> None:
     done = hermes("send", "blah blah", "--json")
     assert done.code == 1
     assert json.loads(done.out)["envelope"]["error"]["code"] == "no_match"
-    assert done.err == "no_match: Cannot tell which tool this is for.\n"
+    assert done.err == "no_match: Cannot tell which tool this is for. Try /help.\n"
 
 
 def test_what_the_daemon_does_not_take_is_code_1_and_one_line(hermes: Hermes) -> None:
@@ -75,21 +83,42 @@ def test_what_the_daemon_does_not_take_is_code_1_and_one_line(hermes: Hermes) ->
     assert done.err == "Error: invalid_field: text and payload.text differ; give one of them\n"
 
 
-def test_what_can_be_chosen_is_printed_as_it_can_be_sent(hermes: Hermes) -> None:
-    done = hermes("send", "上线")
+def test_what_can_be_chosen_is_printed_with_how_to_choose_it(hermes: Hermes) -> None:
+    session = new_id()
+    done = hermes("send", "上线", "--session", session)
     assert done.code == 1
     assert done.lines == [
-        "/deploy.app  上线应用 / bring out the app",
-        "/deploy.web  上线网站 / bring out the website",
+        "1. deploy.app  上线应用 / bring out the app",
+        "2. deploy.web  上线网站 / bring out the website",
     ]
-    assert done.err == "clarification_needed: 有几个工具都可能合适，需要您选一个。\n"
-    assert hermes("send", "/deploy.app 上线").code == 0
+    answer = f"hermes send --session {session} 1"
+    assert done.err == f"clarification_needed: 您指的是哪一个？\nanswer: {answer}\n"
+    assert hermes(*answer.split()[1:]).code == 0
 
 
-def test_a_question_for_what_is_missing_is_one_line_on_stderr(hermes: Hermes) -> None:
+def test_a_question_for_what_is_missing_is_told_on_stderr_with_how_to_answer_it(hermes: Hermes) -> None:
     done = hermes("send", "deploy the website v1.2")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "clarification_needed: These parameters are still missing: region\n"
+    question, answer = done.err.splitlines()
+    assert question.startswith("clarification_needed: ")
+    assert "region" in question
+    command, filled = answer.removeprefix("answer: hermes ").rsplit(maxsplit=1)
+    assert filled == "'region=…'"
+    assert hermes(*command.split(), "region=cn").code == 0
+
+
+def test_a_message_that_resumes_another_shows_which(hermes: Hermes) -> None:
+    session = new_id()
+    hermes("send", "上线", "--session", session)
+    hermes("send", "1", "--session", session)
+    resumed, asked = json.loads(hermes("messages", "list", "--session", session, "--json").out)["items"]
+    assert resumed["resumes"] == asked["request_id"]
+    assert f"resumes   {asked['request_id']}" in hermes("messages", "show", resumed["request_id"]).lines
+    texts = [
+        line.split("  ")[-1].strip() for line in hermes("messages", "list", "--session", session).lines[1:]
+    ]
+    assert texts == ["↳ 上线", "上线"]
+    assert hermes("messages", "show", asked["request_id"]).lines[-1] == "请回复编号或名称。"
 
 
 @pytest.mark.parametrize(

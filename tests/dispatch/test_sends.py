@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hermes.dispatch.pipeline import PipelineSettings
+from hermes.dispatch.rooms import PipelineSettings
 from hermes.journal.base import Query
 from tests.support.bench import HOLD, eventually
 from tests.support.consent import ASKER, told

@@ -123,6 +123,19 @@ def test_git_switching_between_branches_is_one_reload_each(start_daemon: StartDa
     assert [row["name"] for row in daemon.get("/v1/plugins").json["items"]] == ["p"]
 
 
+def test_plugins_that_swap_their_intents_in_one_save_are_one_reload_each_and_nobody_is_turned_away(
+    start_daemon: StartDaemon, tmp_path: Path
+) -> None:
+    folders = {name: make(tmp_path, name, name) for name in "pq"}
+    daemon = start_daemon(PATIENT)
+    assert [answer(daemon, name) for name in "pq"] == ["p", "q"]
+    for name, other in ("pq", "qp"):
+        (folders[name] / "manifest.json").write_text(json.dumps({"name": name, "intents": [other]}))
+    until(lambda: [answer(daemon, name) for name in "pq"] == ["q", "p"])
+    rows = {name: daemon.plugin(name) for name in "pq"}
+    assert [(row["reloads"], row["last_error"]) for row in rows.values()] == [(1, None)] * 2
+
+
 def test_without_events_the_sweep_finds_the_change(start_daemon: StartDaemon, tmp_path: Path) -> None:
     """A folder behind a link to a place that is replaced gives no event that could be heard."""
     real = make(tmp_path / "real")

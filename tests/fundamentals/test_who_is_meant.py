@@ -10,21 +10,24 @@ from tests.support.daemon import Daemon
 
 
 @pytest.mark.parametrize(
-    ("text", "question", "sentence"),
+    ("text", "question", "how"),
     [
-        ("马上上线", "您指的是哪一个？", "有几个工具都可能合适，需要您选一个。"),
-        ("deploy it now", "Which one do you mean?", "Several tools may be meant; please choose one."),
+        ("马上上线", "您指的是哪一个？", "请回复编号或名称。"),
+        ("deploy it now", "Which one do you mean?", "Answer with its number or its name."),
     ],
 )
 def test_if_two_are_meant_equally_hermes_asks_back(
-    daemon: Daemon, text: str, question: str, sentence: str
+    daemon: Daemon, text: str, question: str, how: str
 ) -> None:
     record = daemon.send(text)
     assert (record["status"], record["attempts"], record["plugin"]) == ("failed", 0, None)
     assert record["decision"]["outcome"] == "clarify"
     assert record["message"]["intent"] == ""
     assert record["envelope"]["error"]["code"] == "clarification_needed"
-    assert record["envelope"]["error"]["message"] == sentence
+    lines = ["1. 上线应用 / bring out the app", "2. 上线网站 / bring out the website"]
+    assert record["digest"] == "\n\n".join((question, "\n".join(lines), how))
+    for line in (question, *lines):
+        assert line in record["envelope"]["error"]["message"]
     asked = record["envelope"]["data"]
     assert asked["question"] == question
     assert asked["missing"] == []
@@ -76,8 +79,8 @@ def test_wrong_parameters_are_named_with_what_is_allowed(daemon: Daemon) -> None
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("网站上线", "还缺少参数：version, region"),
-        ("deploy the website", "These parameters are still missing: version, region"),
+        ("网站上线", "还需要：version；region（cn、eu）"),
+        ("deploy the website", "Still needed: version; region (cn, eu)"),
     ],
 )
 def test_missing_parameters_of_a_sentence_are_asked_for(daemon: Daemon, text: str, question: str) -> None:
@@ -108,13 +111,33 @@ def test_a_dry_run_tells_the_decision_and_runs_nothing(daemon: Daemon) -> None:
     newest = daemon.accept(intent="lab.process")
     calls = daemon.plugin("echo")["calls"]
     decision = daemon.post("/v1/route", {"text": "echo 试一下"}).json
-    assert set(decision) == {"outcome", "intent", "confidence", "candidates", "warning"}
+    assert set(decision) == {"outcome", "intent", "confidence", "candidates", "warning", "reason"}
     assert (decision["outcome"], decision["intent"], decision["confidence"]) == ("dispatch", "echo", 0.9)
     assert decision["candidates"] == [
         {"intent": "echo", "plugin": "echo", "score": 0.9, "matched": [{"keyword": "echo", "weight": 0.9}]}
     ]
+    assert decision["reason"] == "echo 得 0.9，达到 clarify_threshold（0.8），没有别的候选。"
     assert daemon.plugin("echo")["calls"] == calls
     assert daemon.get("/v1/messages?limit=1").json["items"][0]["request_id"] == newest
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("先不要触发 web 的流水线", "这句话像是在说不要做，而 ci.pipeline.run 会改动数据，所以先问一下。"),
+        (
+            "please don't trigger the web pipeline",
+            "This seems to say not to, and ci.pipeline.run changes something, so it is asked first.",
+        ),
+    ],
+)
+def test_what_a_sentence_says_not_to_do_is_asked_about(daemon: Daemon, text: str, why: str) -> None:
+    told = daemon.post("/v1/route", {"text": text}).json
+    record = daemon.send(text)
+    for decision in (told, record["decision"]):
+        assert (decision["outcome"], decision["intent"], decision["warning"]) == ("clarify", "", why)
+    assert [one["intent"] for one in record["envelope"]["data"]["options"]] == ["ci.pipeline.run"]
+    assert record["envelope"]["error"]["code"] == "clarification_needed"
 
 
 def test_how_sure_hermes_must_be_is_the_operators_choice(start_daemon: StartDaemon) -> None:
@@ -125,6 +148,9 @@ def test_how_sure_hermes_must_be_is_the_operators_choice(start_daemon: StartDaem
         assert (record["decision"]["outcome"], record["decision"]["confidence"]) == ("no_match", 0.9)
         assert record["envelope"]["error"]["message"].startswith("无法确定")
         assert "echo" in record["envelope"]["error"]["message"]
+        told = strict.post("/v1/route", {"text": text}).json
+        assert told["outcome"] == "no_match"
+        assert told["reason"] == "最高的 echo 只有 0.9，低于 min_confidence（0.95）。"
 
 
 def test_what_changes_things_runs_only_with_the_callers_approval(daemon: Daemon) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hermes.config.document import Document
@@ -38,11 +38,30 @@ def doubts(manifest: Manifest, document: Document, *, directory: Path) -> Iterat
     yield from _left_behind(directory)
 
 
+def twins(plugins: Iterable[tuple[Manifest, Document]]) -> Iterator[ConfigError]:
+    """Find intents that no sentence can tell from one of an earlier plugin: same keywords, weights and priority."""
+    first: dict[tuple[frozenset[tuple[str, float]], int], tuple[str, str]] = {}
+    for manifest, document in plugins:
+        for index, intent in enumerate(manifest.intents):
+            keywords = frozenset((_sense(keyword), weight) for keyword, weight in intent.keywords.items())
+            plugin, other = first.setdefault((keywords, intent.priority), (manifest.name, intent.name))
+            if keywords and plugin != manifest.name:
+                detail = (
+                    f"{intent.name} has the same keywords, weights and priority as {other} of plugin {plugin!r}: every "
+                    "sentence for one of them is asked back about; give them different ones"
+                )
+                yield document.problem(("intents", index, "keywords"), detail)
+
+
+def _sense(keyword: str) -> str:
+    return unicodedata.normalize("NFKC", keyword).casefold()
+
+
 def _of_intent(intent: Intent) -> Iterator[tuple[str, str]]:
     if intent.writes and intent.confirm is None:
         yield "confirm", "a call changes something, and nobody is asked before; is that meant?"
     if not intent.keywords:
-        also = "; Hermes does not learn from examples alone" if intent.examples else ""
+        also = ", unless hermes router learn has learned its examples" if intent.examples else ""
         yield (
             "keywords",
             f"without keywords no sentence leads to {intent.name}, only /{intent.name} does{also}",
@@ -69,7 +88,7 @@ def _shared_keywords(manifest: Manifest, document: Document) -> Iterator[ConfigE
     first: dict[tuple[str, float, int], Intent] = {}
     for index, intent in enumerate(manifest.intents):
         for keyword, weight in intent.keywords.items():
-            sense = unicodedata.normalize("NFKC", keyword).casefold(), weight, intent.priority
+            sense = _sense(keyword), weight, intent.priority
             other = first.setdefault(sense, intent)
             if weight > 0 and other is not intent:
                 yield document.problem(

@@ -60,8 +60,11 @@ class Inspection:
 
     def look(self, directory: Path) -> Look:
         """Find everything that is wrong with the plugin in `directory`; raises OSError if it cannot be read."""
+        path = directory / MANIFEST_FILE
+        if path.exists() and not (path.is_file() or path.is_dir()):  # whoever opened a pipe would wait
+            return Look(directory, problems=(ConfigError("is no file", file=str(path)),))
         try:
-            document = read_json(directory / MANIFEST_FILE)
+            document = read_json(path)
         except ConfigError as error:
             return Look(directory, problems=error.problems)
         manifest, found = read_manifest(document, directory)

@@ -42,8 +42,8 @@ def test_an_intent_that_no_sentence_leads_to(tmp_path: Path) -> None:
     assert told(tmp_path, {"keywords": {}}, {"keywords": {}, "examples": ["部署"]}) == [
         "intents[0].keywords: without keywords no sentence leads to i0, only /i0 does",
         (
-            "intents[1].keywords: without keywords no sentence leads to i1, only /i1 does; "
-            "Hermes does not learn from examples alone"
+            "intents[1].keywords: without keywords no sentence leads to i1, only /i1 does, "
+            "unless hermes router learn has learned its examples"
         ),
     ]
 

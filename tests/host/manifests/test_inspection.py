@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,11 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (folder / "manifest.json").mkdir()
     (problem,) = Inspection(refuse_marks).look(folder).problems
     assert problem.detail.startswith("cannot be read: ")
+
+
+def test_a_manifest_that_is_a_pipe_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    os.mkfifo(folder / "manifest.json")
+    (problem,) = Inspection(refuse_marks).look(folder).problems
+    assert (problem.file, problem.detail) == (str(folder / "manifest.json"), "is no file")

@@ -7,6 +7,7 @@ import pytest
 from hermes.config.validation import InvalidPart
 from hermes.host.manifests.manifest import Intent
 from hermes.host.manifests.parameters import Parameters, Problem
+from hermes.routing.folding import readings
 
 PIPELINE = Parameters(
     Intent(
@@ -92,3 +93,40 @@ def test_an_intent_that_cannot_be_compiled_is_refused() -> None:
         Parameters(Intent("a", parameters={"type": "objekt"}))
     with pytest.raises(InvalidPart):
         Parameters(Intent("a", slots={"x": "("}))
+
+
+DEPLOY = Parameters(
+    Intent(
+        "deploy",
+        parameters={
+            "properties": {
+                "region": {"enum": ["cn", "eu-west"]},
+                "mode": {"type": "string", "enum": ["fast", "slow"]},
+                "count": {"enum": [1, 2, 3]},
+            }
+        },
+        slots={"region": r"(?:到|to)\s*(?P<region>[\w-]+)", "count": r"(?P<count>\d+)\s*(?:times|次)"},
+    ),
+    fold=readings,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "payload", "filled"),
+    [
+        ("deploy fast in eu west", {}, {"region": "eu-west", "mode": "fast"}),
+        ("用slow模式上线到 CN，2次", {}, {"region": "cn", "mode": "slow", "count": 2}),
+        ("deploy to EU_WEST 3 times", {}, {"region": "eu-west", "count": 3}),
+        ("上线到 us，不是 cn", {}, {"region": "us"}),
+        ("fast or slow", {}, {}),
+        ("not fast", {}, {}),
+        ("deploy fast", {"mode": None}, {"mode": None}),
+        ("deploy fast", {"mode": "slow", "text": "deploy fast"}, {"mode": "slow", "text": "deploy fast"}),
+        ("count 2", {}, {}),
+        (None, {"a": 1}, {"a": 1}),
+    ],
+)
+def test_values_of_a_list_are_taken_from_the_text_after_what_slots_find(
+    text: str | None, payload: dict[str, Any], filled: dict[str, Any]
+) -> None:
+    assert DEPLOY.fill(text, payload) == filled

@@ -1,0 +1,1 @@
+"""The built-in words that Hermes answers itself, one file each. They run no plugin."""
