@@ -12,6 +12,7 @@ from hermes.errors import ConfigError
 from hermes.host.files.fingerprint import content_hash, written_at
 from hermes.host.files.staging import CHANGED, ChangedMeanwhile, Staging
 from hermes.host.last_error import LastError
+from hermes.host.manifests.parameters import Fold
 from hermes.host.plugin import Places, Plugin, load_plugin
 from hermes.host.refusals import problems, refusal, shown_name
 
@@ -35,11 +36,19 @@ class NotTaken(Exception):
 class Candidates:
     """Reads folders of `places`. `check` may refuse a plugin with ConfigError for reasons the host cannot know.
 
-    `rest` is how many seconds a folder has to be left alone before it counts as whole.
+    `rest` is how many seconds a folder has to be left alone before it counts as whole; `fold` is how words are compared.
     """
 
-    def __init__(self, places: Places, check: Callable[[Plugin], None], *, rest: float = 0.0) -> None:
+    def __init__(
+        self,
+        places: Places,
+        check: Callable[[Plugin], None],
+        *,
+        rest: float = 0.0,
+        fold: Fold | None = None,
+    ) -> None:
         self.places = places
+        self._fold = fold
         self._check = check
         self._rest = rest
         self._staging = Staging(places.state_dir / "staged")
@@ -78,7 +87,9 @@ class Candidates:
             lines = problems(error, copy=None, origin=folder)
             raise NotTaken(refusal(error), lines, passing=passing) from error
         try:
-            plugin = load_plugin(staged.path, self.places, origin=folder, known_hash=staged.hash)
+            plugin = load_plugin(
+                staged.path, self.places, origin=folder, known_hash=staged.hash, fold=self._fold
+            )
             self._check(plugin)
         except (ConfigError, OSError) as error:
             self._staging.remove(staged.path)

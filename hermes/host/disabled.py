@@ -20,5 +20,5 @@ class Disabled:
         (self._folder / name).touch()
 
     def discard(self, name: str) -> None:
-        """Forget a name."""
+        """Forget a name; raises OSError if that cannot be written."""
         (self._folder / name).unlink(missing_ok=True)

@@ -26,7 +26,9 @@ class Folder:
     """One folder: the content that was tried last, the plugin that it gave, and why its latest content gave none.
 
     `taken` says that the reason is another plugin, which has what this one wants; `unrest` counts the times in a row
-    that it was written to while it was read; `task` tries what is there now, `again` looks at it later.
+    that it was written to while it was read. `reading` reads it, `task` tries what is there now, `again` looks at it
+    later. `held` counts the times in a row that what it holds waited for others, `kills` those that its start was
+    ended from outside. `anew` says that the next reading counts as a change whatever it finds, `touched` that another is to follow.
     """
 
     path: Path
@@ -35,6 +37,11 @@ class Folder:
     error: LastError | None = None
     taken: bool = False
     unrest: int = 0
+    held: int = 0
+    kills: int = 0
+    anew: bool = False
+    touched: bool = False
+    reading: asyncio.Task[None] | None = None
     task: asyncio.Task[None] | None = None
     again: asyncio.Task[None] | None = None
 
@@ -59,6 +66,10 @@ class Folders:
     def add(self, path: Path) -> Folder:
         """Return the folder of this path, a new one if it is not known."""
         return self._folders.setdefault(path, Folder(path))
+
+    def has(self, folder: Folder) -> bool:
+        """Say whether this very folder is known, and not one that has come in its place."""
+        return self._folders.get(folder.path) is folder
 
     def remove(self, folder: Folder) -> None:
         """Forget a folder."""

@@ -21,13 +21,14 @@ from hermes.host.statistics import Statistics
 from hermes.host.workers.calls import Call
 from hermes.host.workers.endings import GRACE, end_worker
 from hermes.host.workers.exchange import Pending
-from hermes.host.workers.failures import CallEnded, Raised, TimedOut, Unavailable
+from hermes.host.workers.failures import CallEnded, Crashed, Raised, TimedOut, Unavailable
 from hermes.host.workers.worker import Process, Worker
 from hermes.host.workers.workshop import Tools
 from hermes.sdk.wire import INVALID_PARAMS
 
 _STOPPING = "Hermes is shutting down"
 _LINE = 8192  # characters of a plugin's line that are logged; a trace has fewer
+_LISTENS_WITHIN = 10.0  # seconds in which a worker that is ready shows that it is
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}  # all others are info
 
 
@@ -88,10 +89,22 @@ class Generation:
         try:
             async with self._gate.enter(self.pool.demand):
                 await self._crew.add_one()
+            await self._show_life()
             proven = True
         finally:
             if not proven:
                 await self.stop()
+
+    async def _show_life(self) -> None:
+        """Raise Crashed unless the worker that said that it was ready is there, and listens."""
+        try:
+            async with asyncio.timeout(_LISTENS_WITHIN):
+                for worker in self.pool:
+                    await worker.ping()
+        except TimeoutError:
+            raise Crashed("the worker was ready, and then did not listen") from None
+        if not len(self.pool):
+            raise Crashed("the worker was ready, and then ended")
 
     async def retire(self, why: Callable[[], CallEnded]) -> None:
         """Refuse who waits and who comes, let running calls finish, and return when every worker has left."""

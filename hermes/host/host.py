@@ -18,6 +18,7 @@ from hermes.host.disabled import Disabled
 from hermes.host.folders import Folders
 from hermes.host.gate import StartGate
 from hermes.host.generation import Generation
+from hermes.host.manifests.parameters import Fold
 from hermes.host.orders import Orders
 from hermes.host.plugin import Places, Plugin, safe_environment
 from hermes.host.reloads import Reloads
@@ -94,6 +95,7 @@ class Host:
     """The plugins of one folder. What is broken is listed with its reason; everything else goes on.
 
     `check` may refuse a plugin with ConfigError for reasons the host cannot know; `prepare` lets the router follow.
+    `fold` is how words of a text are compared with values that parameters may have; without it none are looked for.
     """
 
     def __init__(
@@ -104,8 +106,9 @@ class Host:
         watch: Watch,
         check: Callable[[Plugin], None] = lambda _plugin: None,
         prepare: Prepare = lambda _plugins: lambda: None,
+        fold: Fold | None = None,
     ) -> None:
-        candidates, folders = Candidates(places, check, rest=settings.rest), Folders()
+        candidates, folders = Candidates(places, check, rest=settings.rest, fold=fold), Folders()
         disabled = Disabled(places.state_dir / "disabled")
         self._folders = folders
         self._roster = Roster(prepare, default_timeout=settings.default_timeout)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
-from hermes.errors import Conflict, NotFound
+from hermes.errors import Conflict, NotFound, Unavailable
 from hermes.host.disabled import Disabled
 from hermes.host.folders import Folder, Folders
 from hermes.host.reloads import Reloads
@@ -13,7 +14,7 @@ from hermes.host.roster import Roster
 from hermes.observe.logs import Logger
 
 _AGAIN = 0.2  # seconds until a folder is looked at again that was written to while it was read
-_PATIENCE = 10.0  # seconds that a folder may take to be left alone
+_PATIENCE = 10.0  # seconds that a folder may take to be left alone and read
 
 
 class Orders:
@@ -44,36 +45,62 @@ class Orders:
         await self._load(folder)
 
     async def disable(self, name: str) -> None:
-        """Let a plugin take no calls until it is enabled, restarts included; raises NotFound or Conflict."""
+        """Let a plugin take no calls until it is enabled, restarts included.
+
+        Raises NotFound, Conflict if there is nothing to disable, or Unavailable if it cannot be kept for the next start:
+        then the plugin serves on.
+        """
         folder = self._folders.named(name)
         supervisor = self._roster.supervisors.get(folder.plugin or "")
         if supervisor is None:
             raise Conflict(f"{name} has not been loaded: there is nothing to disable")
-        await asyncio.to_thread(self._disabled.add, supervisor.name)
-        if folder.task is not None:
-            folder.task.cancel()
+        await self._keep(self._disabled.add, supervisor.name)
+        self._reloads.give_up(folder)
         if not supervisor.disabled:
             supervisor.disable()
             self._log.info("plugin_disabled", plugin=supervisor.name)
 
     async def enable(self, name: str) -> None:
-        """Let a plugin take calls again, with its files as they are now; raises what `reload` does."""
+        """Let a plugin take calls again, with its files as they are now.
+
+        Raises what `reload` does, and Unavailable if it cannot be kept for the next start: then the plugin stays disabled.
+        """
         folder = self._folders.named(name)
         supervisor = self._roster.supervisors.get(folder.plugin or "")
         if supervisor is None:
-            await asyncio.to_thread(self._disabled.discard, name)
+            await self._keep(self._disabled.discard, name)
             return
-        if supervisor.disabled:
+        was_disabled = supervisor.disabled
+        if was_disabled:
             await self._load(folder)
-        await asyncio.to_thread(self._disabled.discard, supervisor.name)
+        if supervisor.disabled:  # it has moved to another folder meanwhile
+            await self._load(self._folders.named(name))
+        try:
+            await self._keep(self._disabled.discard, supervisor.name)
+        except Unavailable:
+            if was_disabled and not supervisor.disabled:
+                supervisor.disable()
+            raise
         self._log.info("plugin_enabled", plugin=supervisor.name)
+
+    async def _keep(self, change: Callable[[str], None], name: str) -> None:
+        """Change what the next start finds; raises Unavailable with the reason if that cannot be written."""
+        try:
+            await asyncio.to_thread(change, name)
+        except OSError as error:
+            raise Unavailable(
+                f"{name} stays as it is: {error.filename or 'the state folder'} cannot be written "
+                f"({error.strerror or error}); see to the state folder and ask again"
+            ) from error
 
     async def _load(self, folder: Folder) -> None:
         deadline = time.monotonic() + _PATIENCE
         before = folder.error
         while True:
             folder.tried = ""
-            await self._reloads.look(frozenset(), anew=frozenset({folder.path}))
+            await self._reloads.look(
+                frozenset(), anew=frozenset({folder.path}), patience=max(0.0, deadline - time.monotonic())
+            )
             if folder.tried or folder.error is not before or time.monotonic() > deadline:
                 break
             await asyncio.sleep(_AGAIN)

@@ -12,7 +12,7 @@ from hermes.errors import ConfigError
 from hermes.host.files.fingerprint import content_hash
 from hermes.host.manifests.dependencies import require
 from hermes.host.manifests.manifest import MANIFEST_FILE, Intent, Manifest, load_manifest, plugin_config
-from hermes.host.manifests.parameters import Parameters
+from hermes.host.manifests.parameters import Fold, Parameters
 from hermes.messages import PluginRef
 
 _SAFE_ENVIRONMENT = (
@@ -80,9 +80,16 @@ class Plugin:
 
 
 def load_plugin(
-    directory: Path, places: Places, *, origin: Path | None = None, known_hash: str | None = None
+    directory: Path,
+    places: Places,
+    *,
+    origin: Path | None = None,
+    known_hash: str | None = None,
+    fold: Fold | None = None,
 ) -> Plugin:
     """Read a plugin's folder, a copy of `origin` if that is given, whose content hash is `known_hash`.
+
+    `fold` is how words are compared that name parameters.
 
     Raises ConfigError, with file and line where known, if it cannot be used.
     """
@@ -105,7 +112,7 @@ def load_plugin(
         secrets=secrets,
         environment=safe_environment(places.environment) | secrets,
         data_dir=data_dir,
-        services={one.name: Service(one, Parameters(one)) for one in manifest.intents},
+        services={one.name: Service(one, Parameters(one, fold=fold)) for one in manifest.intents},
     )
 
 

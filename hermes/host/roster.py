@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from hermes.config.document import dotted
-from hermes.errors import ConfigError
-from hermes.host.manifests.inspection import taken
+from hermes.host.changes import Batch, Change, Taken, misfits
 from hermes.host.plugin import Plugin, Service
 from hermes.host.supervisor import Supervisor
 from hermes.values import value
@@ -25,10 +23,6 @@ class Target:
     timeout: float
 
 
-class Taken(ConfigError):
-    """The name or an intent of a plugin belongs to another one, which may give it up."""
-
-
 class Roster:
     """The plugins that are taken in. `default_timeout` is in seconds."""
 
@@ -41,14 +35,14 @@ class Roster:
         """Plugins that are gone and still run calls."""
         self.targets: dict[str, Target] = {}
 
-    def check(self, plugin: Plugin, *, instead_of: str | None = None) -> None:
-        """Raise Taken if the plugin's name, or an intent, belongs to a plugin other than `instead_of`."""
-        owners = {intent: target.plugin.manifest.name for intent, target in self.targets.items()}
-        others = {intent: owner for intent, owner in owners.items() if owner != instead_of}
-        for path, reason in taken(
-            plugin.manifest, plugins=self.supervisors.keys() - {instead_of}, owners=others
-        ):
-            raise Taken(reason, key=dotted(path))
+    @property
+    def served(self) -> dict[str, Plugin]:
+        """The version of every plugin that is taken in."""
+        return {name: one.plugin for name, one in self.supervisors.items()}
+
+    def misfits(self, batch: Batch, changes: Sequence[Change]) -> dict[Change, Taken]:
+        """Find which of the changes cannot be made when all others are, with the plugins of `batch` gone."""
+        return misfits(changes, batch.removals, served=self.served)
 
     def put(self, supervisor: Supervisor) -> None:
         """Take a plugin in, in the place of an earlier version; what the router knows is not changed."""
@@ -63,42 +57,43 @@ class Roster:
         """Let the router know all plugins that there are."""
         self._prepare([one.plugin for one in self.supervisors.values()])()
 
-    async def install(
-        self, plugin: Plugin, take_in: Callable[[], Supervisor], *, instead_of: str | None = None
-    ) -> None:
-        """Let a version serve in one step: `take_in` makes it the current one and returns its supervisor.
+    async def make(
+        self, batch: Batch, changes: Sequence[Change], *, take_in: Callable[[Change], Supervisor]
+    ) -> dict[Change, Taken]:
+        """Let versions serve, and plugins go, in one step; return the changes that could not be made beside the others.
 
-        `instead_of` is the name of the plugin that it replaces, None if it is new. Raises Taken.
+        `changes` are those of the batch that are proven; `take_in` makes the version of one the current one, and returns
+        its supervisor. What ends is let go; its running calls go on to their end.
         """
         async with self._changing:
-            self.check(plugin, instead_of=instead_of)
-            others = [one.plugin for name, one in self.supervisors.items() if name != instead_of]
-            put_in_force = await self._ready([*others, plugin], plugin, instead_of=instead_of)
+            refused = self.misfits(batch, changes)
+            made = [change for change in changes if change not in refused]
+            ends = {*batch.removals, *(one.instead_of for one in made if one.instead_of)}
+            gone = (ends - {one.name for one in made}) & self.supervisors.keys()
+            put_in_force = await self._ready(made, gone)
             # Nothing else runs from here to the end.
-            old = self.supervisors.get(instead_of or "")
-            supervisor = take_in()
-            if old is not None and old is not supervisor:
-                self._let_go(old)
-            self.put(supervisor)
+            batch.made = True
+            taken_in = [take_in(change) for change in made]
+            for name in gone:
+                self._let_go(self.supervisors[name])
+            for supervisor in taken_in:
+                self._forget(supervisor.name)
+            for supervisor in taken_in:
+                self.put(supervisor)
             put_in_force()
+        return refused
 
-    async def remove(self, name: str) -> None:
-        """Take a plugin out in one step; its running calls go on to their end."""
-        async with self._changing:
-            others = [one.plugin for other, one in self.supervisors.items() if other != name]
-            put_in_force = await asyncio.to_thread(self._prepare, others)
-            self._let_go(self.supervisors[name])
-            put_in_force()
-
-    async def _ready(
-        self, plugins: Sequence[Plugin], plugin: Plugin, *, instead_of: str | None
-    ) -> Callable[[], None]:
-        """Prepare the router, unless a new version is the same to it as the old one."""
-        old = self.supervisors.get(instead_of or "")
-        same_name = old is not None and old.name == plugin.manifest.name
-        if old is not None and same_name and old.plugin.manifest.intents == plugin.manifest.intents:
+    async def _ready(self, made: Sequence[Change], gone: Collection[str]) -> Callable[[], None]:
+        """Prepare the router, unless all new versions are the same to it as the old ones."""
+        before = self.served
+        if not gone and all(
+            one.name in before and before[one.name].manifest.intents == one.plugin.manifest.intents
+            for one in made
+        ):
             return lambda: None
-        return await asyncio.to_thread(self._prepare, plugins)
+        after = {name: plugin for name, plugin in before.items() if name not in gone}
+        after |= {one.name: one.plugin for one in made}
+        return await asyncio.to_thread(self._prepare, list(after.values()))
 
     def _let_go(self, supervisor: Supervisor) -> None:
         self._forget(supervisor.name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hermes import errors
 from hermes.config import Document
 from hermes.errors import Conflict, NotFound
 from hermes.host.workers.failures import Superseded, Unavailable
@@ -153,3 +154,29 @@ async def test_a_candidate_that_was_given_up_for_a_change_that_came_to_nothing_i
     await bench.look()
     assert await bench.run("p") == "new"
     assert row_of(bench, "p", "last_error") == [None]
+
+
+async def test_what_cannot_be_kept_for_the_next_start_is_not_done_and_told(bench: Bench) -> None:
+    bench.write("p", OBEY)
+    host = bench.start()
+    pid = await bench.worker("p")
+    in_the_way = bench.home / "state" / "disabled"
+    in_the_way.write_text("a file where a folder is to be")
+    with pytest.raises(errors.Unavailable, match=r"p stays as it is: .*disabled cannot be written \(.+\)"):
+        await host.disable("p")
+    assert (await bench.run("p"), row_of(bench, "p", "state")) == (pid, ["ready"])
+    assert bench.book.lines(event="plugin_disabled") == []
+    in_the_way.unlink()
+    await host.disable("p")
+    (in_the_way / "p").unlink()
+    (in_the_way / "p").mkdir()
+    with pytest.raises(errors.Unavailable, match="p stays as it is"):
+        await host.enable("p")
+    assert row_of(bench, "p", "state") == ["disabled"]
+    with pytest.raises(Unavailable, match="disabled"):
+        await bench.run("p")
+    assert bench.book.lines(event="plugin_enabled") == []
+    (in_the_way / "p").rmdir()
+    (in_the_way / "p").touch()
+    await host.enable("p")
+    assert (row_of(bench, "p", "state"), list(in_the_way.iterdir())) == (["ready"], [])

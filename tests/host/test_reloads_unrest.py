@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import threading
+import time
 from pathlib import Path
 
 from hermes.host.files.fingerprint import MOST_BYTES
+from hermes.host.plugin import Plugin
 from tests.support.bench import Bench, eventually
 from tests.support.saving import says
 
@@ -112,3 +116,56 @@ async def test_what_cannot_be_read_is_told_once_and_holds_up_no_other(bench: Ben
     (p / "words.txt").write_text("词")
     await bench.look()
     assert (bench.plugin("p")["last_error"], bench.plugin("p")["reloads"]) == (None, 1)
+
+
+async def test_folders_that_take_long_to_be_read_hold_up_no_other_and_are_tried_when_they_have_been(
+    bench: Bench,
+) -> None:
+    go, reading = threading.Event(), set[str]()
+
+    def check(plugin: Plugin) -> None:
+        if plugin.origin.name.startswith("slow") and plugin.manifest.version == "2":
+            reading.add(plugin.manifest.name)
+            assert go.wait(30)
+
+    folders = [bench.write(name, says("old")) for name in ("slow1", "slow2", "quick")]
+    host = bench.load(check)
+    host.start()
+    try:
+        for folder in folders:
+            (folder / "plugin.py").write_text(says("new"))
+            manifest = json.loads((folder / "manifest.json").read_text())
+            (folder / "manifest.json").write_text(json.dumps(manifest | {"version": "2"}))
+        await host.look()
+        await eventually(lambda: bench.plugin("quick")["reloads"] == 1)
+        assert reading == {"slow1", "slow2"}
+        assert [await bench.run(folder.name) for folder in folders] == ["old", "old", "new"]
+        for word in ("newer", "newest"):  # one reading of it goes on, and one more follows
+            (folders[0] / "plugin.py").write_text(says(word))
+            await host.look(frozenset({folders[0]}))
+    finally:
+        go.set()
+    await host.settle()
+    assert [await bench.run(folder.name) for folder in folders] == ["newest", "new", "new"]
+    assert [bench.plugin(folder.name)["reloads"] for folder in folders] == [1, 1, 1]
+
+
+async def test_no_more_than_a_few_folders_are_read_at_a_time(bench: Bench) -> None:
+    names = [f"p{number}" for number in range(10)]
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def check(_plugin: Plugin) -> None:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.02)
+        with lock:
+            under_way -= 1
+
+    host = bench.load(check)
+    for name in names:
+        bench.write(name, says("here"), workers={"min": 0, "max": 1})
+    await bench.look()
+    assert sorted(row["name"] for row in host.describe()) == names
+    assert 1 < most <= 4

@@ -21,6 +21,7 @@ from hermes.host.supervisor import BreakerSettings
 from hermes.host.workers.calls import Call
 from hermes.messages import HermesMessage, new_id
 from hermes.observe.metrics import Metrics
+from hermes.routing.folding import readings
 from tests.support.daemon import write_plugin
 from tests.support.logbook import Logbook
 
@@ -160,6 +161,7 @@ class Bench:
                 source=Document(),
             ),
             check=check,
+            fold=readings,
             watch=Watch(self.book.log, self.metrics, Deadlines()),
         )
         self.host.load()

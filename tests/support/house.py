@@ -12,8 +12,9 @@ from hermes.deadlines import Deadlines
 from hermes.dispatch.live import Live
 from hermes.dispatch.once import Once
 from hermes.dispatch.once_states import States
-from hermes.dispatch.pipeline import Pipeline, PipelineSettings, Rooms
+from hermes.dispatch.pipeline import Pipeline
 from hermes.dispatch.reception import Receipt
+from hermes.dispatch.rooms import PipelineSettings, Rooms
 from hermes.dispatch.shelf import Shelf, has_ended, record_json
 from hermes.dispatch.submission import Submission
 from hermes.host.host import Host

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Collection
 from typing import Any
 
+from hermes.host.http.charsets import utf8_of
 from hermes.host.http.options import ResponseFile
 from hermes.host.http.words import say, words_of
 from hermes.host.programs.printed import value_of
 from hermes.host.workers.failures import CallEnded
 from hermes.values import value
 
+_ELSEWHERE = {300, 301, 302, 303, 305, 307, 308}
 _GONE = {404, 410}
 _LATER = {408, 425, 429}
 _MISSING = object()
@@ -32,16 +33,18 @@ def envelope_of(
     answer: Answer, response: ResponseFile, *, locale: object, secrets: Collection[str]
 ) -> dict[str, Any]:
     """Return the envelope; `secrets` are hidden in what it says of an error. Raises Raised for JSON that is not strict."""
-    if answer.status >= 300:
+    if not 200 <= answer.status < 300:
         return _refusal(answer, response, locale=locale, secrets=secrets)
-    found = value_of(_utf8(answer))
+    content, whole = utf8_of(answer.content, answer.charset)
+    found = value_of(content)
     if response.error is not None and (told := point(found, response.error)) and told is not _MISSING:
         words = words_of(told, secrets=secrets) or say("status", locale, status=answer.status)
         return {"data": None, "error": words}
     data = point(found, response.data)
     if data is _MISSING:
         return {"data": None, "error": None, "warning": say("no_data", locale, pointer=response.data)}
-    return {"data": data, "error": None}
+    unread = {} if whole else {"warning": say("unread", locale, charset=answer.charset or "UTF-8")}
+    return {"data": data, "error": None} | unread
 
 
 def failed(code: str, message: str, *, warning: str | None = None) -> dict[str, Any]:
@@ -68,7 +71,8 @@ def _refusal(
 ) -> dict[str, Any]:
     status = answer.status
     if status < 400:
-        return failed("upstream_denied", say("elsewhere", locale, status=status))
+        sentence = "protocol" if status < 200 else "elsewhere" if status in _ELSEWHERE else "status"
+        return failed("upstream_denied", say(sentence, locale, status=status))
     words = words_of(_told(answer, response), secrets=secrets)
     message = say("status_says" if words else "status", locale, status=status, words=words)
     if status in _GONE:
@@ -80,23 +84,8 @@ def _refusal(
 def _told(answer: Answer, response: ResponseFile) -> Any:
     """Return what the content of an error says, read as well as it can be."""
     try:
-        found = value_of(_utf8(answer))
+        found = value_of(utf8_of(answer.content, answer.charset)[0])
     except CallEnded:
         return ""
     told = _MISSING if response.error is None else point(found, response.error)
     return found if told is _MISSING or not told else told
-
-
-def _utf8(answer: Answer) -> bytes:
-    """Return the content as UTF-8, as far as its character set is known."""
-    if answer.charset is None:
-        return answer.content
-    try:
-        name = codecs.lookup(answer.charset).name
-    except (LookupError, ValueError):
-        return answer.content
-    return (
-        answer.content
-        if name == "utf-8"
-        else answer.content.decode(name, "replace").encode("utf-8", "replace")
-    )

@@ -91,7 +91,8 @@ class HttpCalls:
             ) as response:
                 target = _target(response)
                 if target is None or outgoing.method not in _REDIRECTED or target.origin() != url.origin():
-                    return Answer(response.status, await self._content(response), response.charset)
+                    content = await self._content(response) if response.status >= 200 else b""
+                    return Answer(response.status, content, response.charset)
                 url = target
         return Answer(response.status, b"")
 

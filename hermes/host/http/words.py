@@ -21,6 +21,10 @@ _SENTENCES: Final = {
         "对方返回 {status}，要求改到另一个地址，不会跟随。",
         "The service answered {status} and points to another address, which is not followed.",
     ),
+    "protocol": (
+        "对方返回 {status}，要求换用另一种协议，这里不支持。",
+        "The service answered {status} and asks for another protocol, which is not spoken here.",
+    ),
     "name": (
         "连不上对方：找不到主机名。",
         "The service cannot be reached: the name of its host is not known.",
@@ -34,6 +38,10 @@ _SENTENCES: Final = {
     "slow": ("连不上对方：连接超时。", "The service cannot be reached: no connection in time."),
     "broken": ("与对方的连接中断了。", "The connection to the service broke off."),
     "effect": ("该操作可能已经生效。", "It may have taken effect."),
+    "unread": (
+        "回答不全是 {charset} 编码，读不出的字符已被替换。",
+        "Not all of the answer is in the character set {charset}; what cannot be read was replaced.",
+    ),
     "no_data": ("回答里没有 {pointer}。", "The answer has no {pointer}."),
 }
 _tag = re.compile(r"\s*<")

@@ -27,7 +27,6 @@ def envelope(
         (b"", None),
         ("文字".encode(), "文字"),
         (b"<p>page</p>\n", "<p>page</p>"),
-        (b"\xff", "\ufffd"),
     ],
 )
 def test_an_answer_is_json_or_else_text(content: Any, data: Any) -> None:
@@ -38,6 +37,12 @@ def test_a_text_is_read_in_its_own_character_set() -> None:
     assert envelope("上海 晴".encode("gbk"), charset="GBK")["data"] == "上海 晴"
     assert envelope(b"caf\xe9", charset="latin-1")["data"] == "café"
     assert envelope("晴".encode(), charset="no-such")["data"] == "晴"
+
+
+def test_what_cannot_be_read_is_replaced_with_a_warning() -> None:
+    told = envelope(b"\xff")
+    assert (told["data"], told["error"]) == ("\ufffd", None)
+    assert "the character set UTF-8" in told["warning"]
 
 
 @pytest.mark.parametrize(
