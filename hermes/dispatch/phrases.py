@@ -12,11 +12,6 @@ from hermes.routing.folding import is_cjk, readings
 
 Units = tuple[str, ...]
 
-# Of the traditional characters those that the phrases below are written with.
-_SIMPLIFIED = str.maketrans(
-    "個選沒對謝這請項號幫說裡執確認後當無煩條種編擇關",
-    "个选没对谢这请项号帮说里执确认后当无烦条种编择关",
-)
 LONGEST = 12  # units of a phrase
 _MOST = 64  # units of an answer: who writes more says something of their own
 
@@ -65,8 +60,7 @@ def level(text: str) -> str:
 
 
 def _units(words: Iterable[str]) -> Units:
-    plain = (word.translate(_SIMPLIFIED) for word in words)
-    return tuple(unit for word in plain for unit in (word if is_cjk(word) else (word,)))
+    return tuple(unit for word in words for unit in (word if is_cjk(word) else (word,)))
 
 
 POLITE = phrases(
