@@ -148,7 +148,7 @@ def _eval(file: Path, scratch: Path, *, weights: str) -> dict[str, Any]:
 
 def _hermes(scratch: Path, *words: str) -> dict[str, Any]:
     """Run `hermes router …` in a folder without a configuration, and return what it tells."""
-    environ = {**os.environ, "PYTHONPATH": str(_HERE.parent), "OMP_NUM_THREADS": "1"}
+    environ = {**os.environ, "PYTHONPATH": str(_HERE.parent)}
     done = subprocess.run(
         [sys.executable, "-m", "hermes", "router", *words],
         cwd=scratch,

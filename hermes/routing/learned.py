@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import chain
 
 from hermes.messages import Match
-from hermes.routing.calibration import calibrated, probability, row, share_of_strangers
+from hermes.routing.calibration import DEFAULT, calibrated, probability, row, share_of_strangers
 from hermes.routing.features import features
 from hermes.routing.inflection import singular
+from hermes.routing.totals import Totals
 from hermes.routing.typos import Spelling
-from hermes.routing.weights import Weights
+from hermes.routing.weights import IntentWeights, Weights
 from hermes.values import value
 
 _TOLD = 3  # intents
+ENOUGH_EXAMPLES = 30
+"""How many examples an intent needs for its probability to be taken as it is; of fewer it is lowered, by their root."""
+
+_UNMEASURED = 0.6  # of a probability that no trial was there for
+_FAINT = 0.05  # a probability that is not worth telling of, beside a likelier one
 
 
 @value
@@ -29,7 +35,7 @@ class Learnt:
 class Learned:
     """The weights of some intents, ready for use. It never changes, and is safe to ask from any thread."""
 
-    __slots__ = ("_against", "_biases", "_factors", "_known", "_matches", "_names", "_senses", "weights")
+    __slots__ = ("_factors", "_known", "_matches", "_names", "_senses", "_totals", "_trust", "weights")
 
     def __init__(
         self,
@@ -43,16 +49,15 @@ class Learned:
         self._factors = weights.calibration if factors is None else factors
         self._names = sorted(weights.intents if intents is None else weights.intents.keys() & intents)
         learned = [weights.intents[name] for name in self._names]
-        self._biases = [one.bias for one in learned]
-        self._against = [one.against for one in learned]
-        self._matches = [
-            {
-                keyword: Match(keyword, weight)
-                for keyword, weight in chain(one.keywords.items(), one.against.items())
-            }
-            for one in learned
-        ]
-        self._senses = _index(weights, self._matches)
+        self._matches = [_in_order(one) for one in learned]
+        speaking = _index(weights, learned)
+        # Without trials to calibrate with, and of few examples, no probability is known: function words would pass for it.
+        measured = 1.0 if self._factors != DEFAULT else _UNMEASURED
+        self._trust = [measured * min(1.0, one.examples / ENOUGH_EXAMPLES) ** 0.5 for one in learned]
+        self._totals = Totals(speaking, [one.bias for one in learned])
+        self._senses = {
+            feature: any(weight > 0 for _, weight in pairs) for feature, pairs in speaking.items()
+        }
         spelling = Spelling((one for one in self._senses if " " not in one), also=weights.words)
         self._known = lru_cache(maxsize=4096)(lambda word: spelling.word(singular(word)))
 
@@ -66,90 +71,75 @@ class Learned:
 
         It takes some tenths of a second, of the processor.
         """
+        if not self.weights.trials:
+            return Learned(self.weights, intents)
         share = share_of_strangers(self.weights.strangers)
         factors = calibrated(self.weights.trials, intents, strangers=share)
         return Learned(self.weights, intents, factors=factors)
 
     def score(self, text: str) -> list[Learnt]:
-        """Return the likeliest intents of any text at all, three at most; none if no keyword of any is in it."""
+        """Return the likeliest intents of any text at all, three at most; none if no keyword of any is in it.
+
+        Beside the first, those whose probability is surely below 0.05 are not told.
+        """
         found, units = features(text, self._known)
         senses = self._senses
         hits = [(feature, bits) for feature, bits in found.items() if feature in senses]
-        sums: dict[int, float] = {}
         known = 0
         for feature, bits in hits:
-            pairs = senses[feature]
-            if pairs:
+            if senses[feature]:
                 known |= bits
-                for number, weight in pairs:
-                    sums[number] = sums.get(number, 0.0) + weight
-        ranked = self._ranked(sums, [feature for feature, _ in hits])
-        told = []
-        left = 1.0  # of the probability, beside the first
-        for place, (total, number) in enumerate(ranked[:_TOLD]):
+        ranked = self._totals.highest([feature for feature, _ in hits], _TOLD)
+        told: list[Learnt] = []
+        left, understood = 1.0, known.bit_count()
+        for total, number in ranked:
+            lead = total - (ranked[0 if told else 1][0] if len(ranked) > 1 else -1.0)
+            if told and self._at_most(total, lead, understood=understood, units=units) < _FAINT:
+                break
             matched, covered = self._matched(number, hits)
-            rival = ranked[1 if place == 0 else 0][0] if len(ranked) > 1 else -1.0
-            values = row(total, total - rival, covered=covered, known=known.bit_count(), units=units)
-            confidence = round(min(probability(self._factors, values), left), 4)
-            if place == 0:
-                left -= confidence
+            values = row(total, lead, covered=covered, known=understood, units=units)
+            sure = probability(self._factors, values) * self._trust[number]
+            confidence = round(min(sure, left), 4)
+            if not told:
+                left -= confidence  # for all others
             told.append(Learnt(self._names[number], confidence, matched))
         return sorted(told, key=_by_confidence) if len(told) > 1 else told
 
-    def _ranked(self, sums: Mapping[int, float], hits: Sequence[str]) -> list[tuple[float, int]]:
-        """Return the intents with the highest totals, of which the first two are surely the highest.
-
-        `sums` are of what speaks for an intent. What speaks against one can only lower its own total: it is looked for
-        only where that still could be among the highest.
-        """
-        biases, against = self._biases, self._against
-        highest = sorted([(total + biases[number], number) for number, total in sums.items()], reverse=True)
-        ranked: list[tuple[float, int]] = []
-        first = second = float("-inf")
-        for most, number in highest:
-            if most <= second:
-                break
-            lowered, total = against[number], most
-            if lowered:
-                for one in hits:
-                    if one in lowered:
-                        total += lowered[one]
-            ranked.append((total, number))
-            if total > first:
-                first, second = total, first
-            elif total > second:
-                second = total
-        ranked.sort(reverse=True)
-        return ranked
+    def _at_most(self, total: float, lead: float, *, understood: int, units: int) -> float:
+        """Return the probability of an intent, were all that is understood for it."""
+        values = row(total, lead, covered=understood, known=understood, units=units)
+        return probability(self._factors, values)
 
     def _matched(self, number: int, hits: Sequence[tuple[str, int]]) -> tuple[tuple[Match, ...], int]:
         """Return what was found of an intent, and how many units of the text speak for it."""
-        matches, found, covered = self._matches[number], [], 0
-        for feature, bits in hits:
-            if feature in matches:
-                match = matches[feature]
-                found.append(match)
-                if match.weight > 0:
-                    covered |= bits
-        found.sort(key=_by_weight)
-        return tuple(found), covered.bit_count()
+        matches = self._matches[number]
+        found = sorted([(*matches[feature], bits) for feature, bits in hits if feature in matches])
+        covered = 0
+        for _, match, bits in found:
+            if match.weight > 0:
+                covered |= bits
+        return tuple([match for _, match, _ in found]), covered.bit_count()
 
 
-def _index(
-    weights: Weights, matches: Sequence[Mapping[str, Match]]
-) -> dict[str, tuple[tuple[int, float], ...]]:
-    """Return what each feature speaks for: the numbers of intents with the weight.
+def _in_order(one: IntentWeights) -> dict[str, tuple[int, Match]]:
+    """Return the matches of an intent's keywords with their places, heaviest first."""
+    weights = chain(one.keywords.items(), one.against.items())
+    ordered = sorted((Match(keyword, weight) for keyword, weight in weights), key=_by_weight)
+    return {match.keyword: (place, match) for place, match in enumerate(ordered)}
 
-    What is known of an intent that is not among them is there too, without weights: it still is no unknown word.
+
+def _index(weights: Weights, learned: Sequence[IntentWeights]) -> dict[str, list[tuple[int, float]]]:
+    """Return what each feature weighs for the intents that can be chosen, by their numbers.
+
+    What is known of other intents is there too, without weights: it still is no unknown word.
     """
     senses: dict[str, list[tuple[int, float]]] = {
         keyword: [] for one in weights.intents.values() for keyword in chain(one.keywords, one.against)
     }
-    for number, found in enumerate(matches):
-        for keyword, match in found.items():
-            if match.weight > 0:
-                senses[keyword].append((number, match.weight))
-    return {keyword: tuple(pairs) for keyword, pairs in senses.items()}
+    for number, one in enumerate(learned):
+        for keyword, weight in chain(one.keywords.items(), one.against.items()):
+            senses[keyword].append((number, weight))
+    return senses
 
 
 def _by_weight(match: Match) -> tuple[float, str]:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes.routing.calibration import DEFAULT
 from hermes.routing.decision import Thresholds
 from hermes.routing.learned import Learned
 from hermes.routing.lexicon import IntentEntry, Lexicon
@@ -119,3 +121,14 @@ def test_nothing_that_serves_needs_what_learning_needs() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_of_few_examples_nothing_is_sure() -> None:
+    few = {name: replace(one, examples=5) for name, one in WEIGHTS.intents.items()}
+    sure = Learned(WEIGHTS).score("看日志")[0].confidence
+    assert Learned(replace(WEIGHTS, intents=few)).score("看日志")[0].confidence < 0.5 < sure
+
+
+def test_without_anything_to_calibrate_with_nothing_reaches_what_is_run() -> None:
+    learned = Learned(replace(WEIGHTS, calibration=DEFAULT))
+    assert all(one.confidence <= 0.6 for one in learned.score("show build log 日志 重启"))

@@ -61,9 +61,9 @@ def command(
 
 def _rows(file: Path, split: str | None) -> list[Example]:
     rows = read_examples(file)
-    chosen = [one for one in rows if split is None or one.split == split]
+    chosen = [one for one in rows if split is None or (one.split or "train") == split]
     if rows and not chosen:
-        known = ", ".join(sorted({one.split or "none" for one in rows}))
+        known = ", ".join(sorted({one.split or "train" for one in rows}))
         raise ConfigError(f"has no row of the split {split}; the splits of its rows: {known}", file=str(file))
     if not chosen:
         raise ConfigError('has no row; write rows like {"text", "intent", "split"}', file=str(file))
@@ -162,15 +162,15 @@ def _print(report: Report, subject: Subject, *, thresholds: Thresholds) -> None:
 def _print_suggestion(report: Report) -> None:
     suggested = report.suggestion
     print_text("")
-    if suggested.clarify_threshold is None or suggested.min_confidence is None:
+    if suggested.caution:
+        print_text(f"No thresholds are suggested: {suggested.caution}. Look at the whole curve.")
+    elif suggested.clarify_threshold is None or suggested.min_confidence is None:
         print_text("No thresholds would have enough of these rows right.")
     else:
         print_text(
             f"These rows speak for min_confidence {suggested.min_confidence:g} and clarify_threshold "
             f"{suggested.clarify_threshold:g}: the lowest with half of what is tried, and 97 % of what is answered, right."
         )
-    if suggested.caution:
-        print_text(f"But {suggested.caution}; look at the whole curve.")
 
 
 def _percent(share: float | None) -> str:

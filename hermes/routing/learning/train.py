@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -55,6 +56,8 @@ def _learned(
     Where strangers are to be told from known texts, both have to come out of the same models: one that learned from fewer
     texts is less sure. Where none are labelled, what the serving model makes of the texts for validation counts.
     """
+    # Threads of BLAS wait for one another by turning round: beside other work they took fifty times as long as one.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hermes.routing.learning.keywords import fitted  # noqa: PLC0415 - only with the extra
         from hermes.routing.learning.trials import held_out, sampled, tried  # noqa: PLC0415

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from hermes.messages import Candidate, Match
 from hermes.routing.decision import Language, Thresholds, decide, shortlist
 from hermes.routing.explanation import Explanation, explain
-from hermes.routing.lexicon import Learnt, Lexicon
+from hermes.routing.lexicon import Lexicon
 from hermes.routing.scoring import score
 from hermes.routing.strategies.base import Routed
 
@@ -41,26 +41,32 @@ class KeywordStrategy:
         return explain(candidates, lexicon.priorities, thresholds=self._thresholds, language=language)
 
 
-def _scores(text: str, lexicon: Lexicon) -> tuple[dict[int, list[Match]], dict[int, float]]:
+def _scores(text: str, lexicon: Lexicon) -> tuple[dict[int, Sequence[Match]], dict[int, float]]:
     """Return what was found in a text and what it is worth, by the positions of the intents."""
-    matches = lexicon.match(text)
-    scores = {position: score(found) for position, found in matches.items()}
+    written = lexicon.match(text)
+    matches: dict[int, Sequence[Match]] = {**written}
+    scores = {position: score(found) for position, found in written.items()}
     if lexicon.learned is not None:
         for learnt in lexicon.learned.score(text):
             for position in lexicon.positions(learnt.intent):
-                _add(learnt, matches.setdefault(position, []))
+                found = written.get(position)
+                matches[position] = _together(found, learnt.matched) if found else learnt.matched
                 scores[position] = max(scores.get(position, 0.0), learnt.confidence)
     return matches, scores
 
 
-def _add(learnt: Learnt, found: list[Match]) -> None:
-    """Add what was learned to what was found by hand-written keywords; a keyword that is both stands once."""
-    written = {match.keyword for match in found}
-    found += [match for match in learnt.matched if match.keyword not in written]
+def _together(written: Sequence[Match], learned: Sequence[Match]) -> list[Match]:
+    """Return hand-written and learned keywords that were found; one that is both stands once."""
+    known = {match.keyword for match in written}
+    return [*written, *(match for match in learned if match.keyword not in known)]
 
 
 def _candidates(
-    kept: Iterable[int], scores: Mapping[int, float], *, matches: Mapping[int, list[Match]], lexicon: Lexicon
+    kept: Iterable[int],
+    scores: Mapping[int, float],
+    *,
+    matches: Mapping[int, Sequence[Match]],
+    lexicon: Lexicon,
 ) -> list[Candidate]:
     return [
         Candidate(entry.intent, entry.plugin, scores[position], _in_order(matches[position]))
@@ -68,7 +74,9 @@ def _candidates(
     ]
 
 
-def _in_order(matches: list[Match]) -> tuple[Match, ...]:
+def _in_order(matches: Sequence[Match]) -> tuple[Match, ...]:
+    if isinstance(matches, tuple):  # what was learned, and nothing else, is in order already
+        return matches
     return tuple(sorted(matches, key=lambda match: (-match.weight, match.keyword)))
 
 
