@@ -149,7 +149,15 @@ def _wanted(question: OpenQuestion, target: Target, *, payload: Mapping[str, Any
         return not any(problem.field.partition(".")[0] == name for problem in problems)
 
     keywords = tuple(word for word, weight in target.service.intent.keywords.items() if weight > 0)
-    return Wanted(question.missing, parameters.properties, find, fits, keywords)
+    intent = target.service.intent
+    return Wanted(
+        question.missing,
+        parameters.properties,
+        find,
+        fits,
+        keywords,
+        careful=intent.writes and intent.confirm is None,
+    )
 
 
 def _resumed(intent: str, asked: Decision, *, confidence: float | None = None) -> Decision:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hermes.dispatch.answers import Refused
+from hermes.dispatch.doubtful import is_doubtful
 from hermes.dispatch.phrases import FILLER, POLITE, REFUSALS, asks, covered, level, phrases, units
 from hermes.host.manifests.schema import converted
 from hermes.values import value
@@ -26,7 +27,7 @@ class Wanted:
     """What is asked for: the parameters of these names. `properties` are the schemas of all that the intent takes.
 
     `find` returns what slots and options find in a text; `fits` says whether a value is one that a parameter may have.
-    `keywords` are those of the intent.
+    `keywords` are those of the intent. With `careful` what is answered runs without anybody being asked once more.
     """
 
     names: tuple[str, ...]
@@ -34,6 +35,7 @@ class Wanted:
     find: Callable[[str], Mapping[str, Any]]
     fits: Callable[[str, Any], bool]
     keywords: tuple[str, ...] = ()
+    careful: bool = False
 
 
 @value
@@ -50,7 +52,8 @@ def read_values(
 
     `name=value` always is one; then the one value that is wanted, if it is an option or a yes or no; a refusal; what slots and
     options find; and the whole text, if a single parameter is wanted. With `elsewhere` the text is for another tool: then only the
-    first counts. With `restated` it is for the same tool: then it is a value only if it is a word that is no keyword.
+    first counts. With `restated` it is for the same tool: then it is a value only if it is a word that is no keyword. What may be
+    a no, a question or a wait names no option, and where a write would run unasked it is no value either.
     """
     if level(text).lstrip().startswith("/"):
         return None
@@ -64,13 +67,27 @@ def read_values(
         return chosen
     if covered(units(text), REFUSALS, filler=POLITE):
         return Refused()
+    return _said(text, wanted, restated=restated)
+
+
+def _said(text: str, wanted: Wanted, *, restated: bool) -> Filled | None:
+    """Return what slots and options find in a text, else the whole text as a value."""
+    doubtful = is_doubtful(text)
+    if doubtful and wanted.careful:
+        return None
     found = {name: one for name, one in wanted.find(text).items() if name in wanted.properties}
+    if doubtful:
+        found = {name: one for name, one in found.items() if not _has_options(wanted.properties[name])}
     if not found.keys().isdisjoint(wanted.names):
         return Filled(found)
     if restated and (not _is_word(text) or covered(units(text), phrases(*wanted.keywords), filler=FILLER)):
         return None
     whole = _whole(text, wanted)
     return None if whole is None else Filled({**found, **whole})
+
+
+def _has_options(schema: Any) -> bool:
+    return isinstance(schema, dict) and "enum" in schema
 
 
 def _one_of(text: str, wanted: Wanted) -> Filled | None:
@@ -115,7 +132,9 @@ def _pairs(text: str, wanted: Wanted) -> dict[str, Any]:
         name = names[match[1].casefold()]
         bare = _unquoted(text[match.end() : end].strip(_STOPS))
         if bare:
-            given[name] = _as_value(bare, wanted.properties.get(name))
+            one = _as_value(bare, wanted.properties.get(name))
+            if given.setdefault(name, one) != one:
+                return {}  # two values for one: which is meant is not for us to say
     return given
 
 

@@ -97,7 +97,7 @@ class _File(Section):
     learned: _Learned
     intents: dict[Annotated[str, Field(min_length=1, max_length=200)], _Intent] = Field(max_length=10_000)
     calibration: _Calibration
-    words: str = ""
+    words: str = Field(default="", max_length=1_000_000)
 
 
 def weights_file(config: Config) -> Path:

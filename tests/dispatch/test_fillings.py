@@ -159,3 +159,26 @@ def test_what_says_the_same_once_more_is_a_value_only_if_it_is_a_word_that_is_no
 @given(st.text(), st.lists(st.sampled_from(sorted(PARAMETERS.properties)), unique=True))
 def test_any_text_can_be_read(text: str, names: list[str]) -> None:
     assert isinstance(read(text, *names), Filled | Refused | None)
+
+
+@pytest.mark.parametrize(
+    "text", ["别部署", "hold on", "为什么", "I don't know", "yes", "help", "先别", "web 吗"]
+)
+def test_where_a_write_would_run_unasked_a_doubtful_text_is_no_value(text: str) -> None:
+    def find(one: str) -> Mapping[str, Any]:
+        return PARAMETERS.fill(one, {})
+
+    wanted = Wanted(
+        ("project",), PARAMETERS.properties, find, lambda _name, _given: True, KEYWORDS, careful=True
+    )
+    assert not isinstance(read_values(text, wanted), Filled)
+    assert read_values("web", wanted) == Filled({"project": "web"})
+
+
+@pytest.mark.parametrize("text", ["any but cn", "skip cn", "cn 除外", "cn不行", "is cn safe", "cn 还是别的"])
+def test_an_option_that_is_left_out_or_asked_about_is_none(text: str) -> None:
+    assert read(text, "region") is None or read(text, "region") == Filled({"region": text})
+
+
+def test_two_values_for_one_parameter_are_no_answer() -> None:
+    assert read("region=cn region=eu-west", "region") is None

@@ -27,6 +27,67 @@ _negates = re.compile(
 ).search
 
 
+# Said anywhere, before or after a value, they make it one that is left out.
+_excludes = re.compile(
+    r"\b(?:but|except\w*|exclud\w*|skip\w*|avoid\w*|omit\w*|ignor\w*|other than|outside|minus|unless|apart from|save for|leave|spare"
+    r"|must|stay\w*|keep\w*)\b|以外|之外|除外|先不|别动|別動|不动|不動|不要动|不行|算了|不包括|不含|跳过|跳過|避开|排除",
+    re.IGNORECASE,
+).search
+# Words of every sentence: as values they are named by `name=value` alone, or as a whole answer.
+_EVERYDAY = frozenset(
+    [
+        "a",
+        "all",
+        "am",
+        "an",
+        "and",
+        "any",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "do",
+        "for",
+        "go",
+        "he",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "may",
+        "me",
+        "my",
+        "new",
+        "no",
+        "not",
+        "now",
+        "of",
+        "off",
+        "ok",
+        "on",
+        "one",
+        "or",
+        "our",
+        "out",
+        "so",
+        "that",
+        "the",
+        "this",
+        "to",
+        "up",
+        "us",
+        "we",
+        "what",
+        "will",
+        "yes",
+        "you",
+    ]
+)
+
+
 class Choices:
     """The values that parameters may have according to the `enum` of their schemas; only those that are words.
 
@@ -38,7 +99,7 @@ class Choices:
         self._meant: dict[str, set[tuple[str, str]]] = defaultdict(set)  # parameter and value by spelling
         for name, schema in properties.items():
             for value in _values(schema):
-                for spelling in self._spellings(value):
+                for spelling in self._spellings(value) - _EVERYDAY:
                     self._meant[spelling].add((name, value))
         longest_first = sorted(self._meant, key=lambda spelling: (-len(spelling), spelling))
         self._longest_first = [(spelling, *_ends(spelling)) for spelling in longest_first]
@@ -49,9 +110,10 @@ class Choices:
 
         Letters are compared folded: whole words of scripts with spaces, Chinese, Japanese and Korean anywhere, a single such
         character by itself alone. A longer value goes before one that is a part of it. A parameter gets none if two
-        of its values are found, if what is found may be meant for another parameter, or if a negation stands before it.
+        of its values are found, if what is found may be meant for another parameter, if a negation stands before it, or if
+        the text makes an exception anywhere (`all but cn`, `cn 除外`). A value that is an everyday word (`no`, `us`) is never found.
         """
-        if not self._longest_first:
+        if not self._longest_first or _excludes(text):
             return {}
         found: set[tuple[str, str]] = set()
         doubtful: set[str] = set()

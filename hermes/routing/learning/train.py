@@ -32,7 +32,7 @@ def learn(examples: Sequence[Example], *, keywords: int = 100) -> Weights:
         )
     checked = _labelled(one for one in examples if one.split == "validation")
     model, trials = _learned(taught, checked, keywords=keywords)
-    strangers = sum(text.label is None for text in taught)
+    strangers = sum(text.label is None for text in (*taught, *checked))
     return Weights(
         _intents(model, counts),
         rows=len(taught),

@@ -85,15 +85,15 @@ def test_what_only_looks_like_a_negation_or_negates_something_else_does_no_harm(
 
 
 def test_a_value_that_two_parameters_may_have_is_given_to_neither() -> None:
-    regions = {"source": {"enum": ["cn", "eu"]}, "target": {"enum": ["cn", "us"]}}
+    regions = {"source": {"enum": ["cn", "eu"]}, "target": {"enum": ["cn", "jp"]}}
     assert found("copy to cn", regions) == {}
-    assert found("copy to us", regions) == {"target": "us"}
+    assert found("copy to jp", regions) == {"target": "jp"}
     assert found("copy eu, cn", regions) == {}
 
 
 def test_values_that_cannot_be_told_apart_are_not_found() -> None:
     assert found("compile c", {"language": {"enum": ["C", "C++", "Go"]}}) == {}
-    assert found("compile go", {"language": {"enum": ["C", "C++", "Go"]}}) == {"language": "Go"}
+    assert found("compile rust", {"language": {"enum": ["C", "C++", "Rust"]}}) == {"language": "Rust"}
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,23 @@ def test_a_text_is_told_to_be_another_writing_of_a_value() -> None:
     assert choices.named("env", "PROD_EU") == "prod-eu"
     assert choices.named("env", "web") is None
     assert choices.named("nothing", "prod") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "restart any but cn",
+        "restart web, exclude cn",
+        "restart everything minus cn",
+        "restart outside cn",
+        "restart web; leave cn alone",
+        "restart web. cn must stay up",
+        "重启 web，cn 先不动",
+        "重启所有区域，cn 以外",
+        "cn 除外",
+        "give us a minute",
+        "restart, no rush",
+    ],
+)
+def test_what_is_left_out_or_said_by_the_way_is_no_value(text: str) -> None:
+    assert found(text, {"region": {"enum": ["cn", "us", "no"]}}) == {}
