@@ -42,9 +42,10 @@ _idiom = re.compile(
 )
 
 _strong = re.compile(
-    r"不要|不用|不必|不该|不应[该当]?|不许|不准|不得|不需要?|不宜|不允许|不建议|不再|[请切]?勿|别|甭|无[需须]|毋[需须]|禁止|严禁|以免|避免"
+    r"不要|不用|不必|不该|不应[该当]?|不许|不准|不得|不需要?|不宜|不允许|不建议|不再|[请切]?勿|别|甭|无[需须]|毋[需须]|禁止|严禁|以免|避免|拒绝|休想|并非|没[说让叫]要?|从没想"
     r"|\b(?:don't|dont|don t|do not|never|(?:must|should|shall|need) not|(?:must|should|sha|need)n't|not to|no need"
-    r"|let's not|lets not|without|avoid|refrain from|refuse to)\b"
+    r"|let's not|lets not|without|avoid|refrain from|refuse to|donot|do'nt|ain't|forbid(?:den)?|prevent|(?:nobody|no one) should"
+    r"|under no circumstances?|not safe to)\b"
     r"|\bstop(?= \w+ing\b)|\bno longer\b"
 )
 
