@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from hypothesis import settings
 
 from tests.support.daemon import Config, Daemon, furnish, plugin_folder, start
 from tests.support.jira import FakeJira, fake_jira
 from tests.support.samples import PLUGINS
+
+# How long an example takes says nothing on a machine that does other work too.
+settings.register_profile("hermes", deadline=None)
+settings.load_profile("hermes")
 
 
 class StartDaemon(Protocol):

@@ -6,6 +6,7 @@ It knows no keywords and no intents.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from string import ascii_letters, digits
 from unicodedata import normalize
 
@@ -54,6 +55,7 @@ def is_cjk(text: str) -> bool:
     return not text.isascii() and _is_cjk.search(text) is not None
 
 
+@lru_cache(maxsize=2)  # whoever scores a text reads it, one after the other
 def readings(text: str) -> list[list[str]]:
     """Return the folded words of `text` in each way it can be read; joined and read again they stay the same.
 
@@ -61,7 +63,7 @@ def readings(text: str) -> list[list[str]]:
     traditional Chinese are levelled. Whatever is no letter or digit (punctuation, emoji, `._-/:`) separates, and so
     does the change between CJK and other scripts: `K8S集群` is `k8s 集群`. A text with camelCase reads in two ways,
     whole and split: `GitLab` may be meant as `gitlab`, `getUser` as `get user`. Any string is taken, lone surrogates
-    too; of a very long one only head and tail are read.
+    too; of a very long one only head and tail are read. What is returned is shared: nobody changes it.
     """
     text = _bounded(text)
     if _everyday.fullmatch(text):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 from hermes.messages import Match
 from hermes.routing.calibration import DEFAULT, calibrated, probability, row, share_of_strangers
 from hermes.routing.features import features
 from hermes.routing.inflection import singular
-from hermes.routing.totals import Totals
+from hermes.routing.totals import Heard, Totals
 from hermes.routing.typos import Spelling
 from hermes.routing.weights import IntentWeights, Weights
 from hermes.values import value
 
 _TOLD = 3  # intents
-ENOUGH_EXAMPLES = 30
+ENOUGH_EXAMPLES = 15
 """How many examples an intent needs for its probability to be taken as it is; of fewer it is lowered, by their root."""
 
 _UNMEASURED = 0.6  # of a probability that no trial was there for
-_FAINT = 0.05  # a probability that is not worth telling of, beside a likelier one
+_FAINT = 0.1  # a probability that is not worth telling of, beside a likelier one
 
 
 @value
@@ -35,7 +35,7 @@ class Learnt:
 class Learned:
     """The weights of some intents, ready for use. It never changes, and is safe to ask from any thread."""
 
-    __slots__ = ("_factors", "_known", "_matches", "_names", "_senses", "_totals", "_trust", "weights")
+    __slots__ = ("_factors", "_known", "_matches", "_names", "_totals", "_trust", "weights")
 
     def __init__(
         self,
@@ -50,15 +50,12 @@ class Learned:
         self._names = sorted(weights.intents if intents is None else weights.intents.keys() & intents)
         learned = [weights.intents[name] for name in self._names]
         self._matches = [_in_order(one) for one in learned]
-        speaking = _index(weights, learned)
+        senses = _index(weights, learned)
         # Without trials to calibrate with, and of few examples, no probability is known: function words would pass for it.
         measured = 1.0 if self._factors != DEFAULT else _UNMEASURED
         self._trust = [measured * min(1.0, one.examples / ENOUGH_EXAMPLES) ** 0.5 for one in learned]
-        self._totals = Totals(speaking, [one.bias for one in learned])
-        self._senses = {
-            feature: any(weight > 0 for _, weight in pairs) for feature, pairs in speaking.items()
-        }
-        spelling = Spelling((one for one in self._senses if " " not in one), also=weights.words)
+        self._totals = Totals(senses, [one.bias for one in learned])
+        spelling = Spelling((one for one in senses if " " not in one), also=weights.words)
         self._known = lru_cache(maxsize=4096)(lambda word: spelling.word(singular(word)))
 
     @property
@@ -80,35 +77,34 @@ class Learned:
     def score(self, text: str) -> list[Learnt]:
         """Return the likeliest intents of any text at all, three at most; none if no keyword of any is in it.
 
-        Beside the first, those whose probability is surely below 0.05 are not told.
+        Beside the first, those whose probability is surely below 0.1 are not told.
         """
         found, units = features(text, self._known)
-        senses = self._senses
-        hits = [(feature, bits) for feature, bits in found.items() if feature in senses]
-        known = 0
-        for feature, bits in hits:
-            if senses[feature]:
-                known |= bits
-        ranked = self._totals.highest([feature for feature, _ in hits], _TOLD)
-        told: list[Learnt] = []
-        left, understood = 1.0, known.bit_count()
-        for total, number in ranked:
-            lead = total - (ranked[0 if told else 1][0] if len(ranked) > 1 else -1.0)
-            if told and self._at_most(total, lead, understood=understood, units=units) < _FAINT:
+        heard = self._totals.hear(found)
+        ranked = heard.ranked
+        first, second = next(ranked, None), next(ranked, None)
+        if first is None:
+            return []
+        rival = second[0] if second else -1.0
+        told = [self._learnt(first, lead=first[0] - rival, heard=heard, units=units)]
+        left = 1.0 - told[0].confidence  # for all others
+        for one in chain([second] if second else [], islice(ranked, _TOLD - 2)):
+            lead = one[0] - first[0]
+            values = row(one[0], lead, covered=heard.known, known=heard.known, units=units)
+            if probability(self._factors, values) < _FAINT:
                 break
-            matched, covered = self._matched(number, hits)
-            values = row(total, lead, covered=covered, known=understood, units=units)
-            sure = probability(self._factors, values) * self._trust[number]
-            confidence = round(min(sure, left), 4)
-            if not told:
-                left -= confidence  # for all others
-            told.append(Learnt(self._names[number], confidence, matched))
+            told.append(self._learnt(one, lead=lead, heard=heard, units=units, most=left))
         return sorted(told, key=_by_confidence) if len(told) > 1 else told
 
-    def _at_most(self, total: float, lead: float, *, understood: int, units: int) -> float:
-        """Return the probability of an intent, were all that is understood for it."""
-        values = row(total, lead, covered=understood, known=understood, units=units)
-        return probability(self._factors, values)
+    def _learnt(
+        self, one: tuple[float, int], *, lead: float, heard: Heard, units: int, most: float = 1.0
+    ) -> Learnt:
+        """Return what is told of an intent by its total and its number, with a probability of at most `most`."""
+        total, number = one
+        matched, covered = self._matched(number, heard.hits)
+        values = row(total, lead, covered=covered, known=heard.known, units=units)
+        sure = probability(self._factors, values) * self._trust[number]
+        return Learnt(self._names[number], round(min(sure, most), 4), matched)
 
     def _matched(self, number: int, hits: Sequence[tuple[str, int]]) -> tuple[tuple[Match, ...], int]:
         """Return what was found of an intent, and how many units of the text speak for it."""

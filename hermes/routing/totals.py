@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import sys
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+
+from hermes.values import value
 
 Pairs = Sequence[tuple[int, float]]
 """What a feature weighs: numbers of intents, each with a weight."""
+
+_Sense = tuple[int, int, tuple[tuple[int, int], ...] | None]
+"""What a feature weighs and whom it speaks for, packed; of a rare one the last is what it weighs for each."""
 
 _EXACT: Final = 1000  # a weight counts in thousandths
 _LANE: Final = 32  # bits
 _NOTHING: Final = 1 << 30  # a total of 0: what is below is negative
 _SPOKEN_FOR: Final = 1 << 31  # beside the total of an intent that a feature speaks for
 _COMMON: Final = 16  # a feature of one intent in so many, or more, is common
+
+
+@value
+class Heard:
+    """What is known of a text: its `hits` (features with the bits of their units), and how many units speak for anything.
+
+    `ranked` yields the totals of the intents that anything speaks for, with their numbers, the highest first.
+    """
+
+    hits: list[tuple[str, int]]
+    known: int
+    ranked: Iterator[tuple[float, int]]
 
 
 class Totals:
@@ -26,46 +41,56 @@ class Totals:
     Totals are exact, so their order makes no difference; a text's features may weigh up to a million in all.
     """
 
-    __slots__ = ("_base", "_common", "_rare", "_size")
+    __slots__ = ("_base", "_senses", "_size")
 
     def __init__(self, weights: Mapping[str, Pairs], biases: Sequence[float]) -> None:
+        """Take what each feature weighs; one that weighs nothing here is known all the same."""
         self._size = len(biases) * _LANE // 8
         self._base = _packed((number, _exact(bias) + _NOTHING) for number, bias in enumerate(biases))
-        self._common: dict[str, tuple[int, int]] = {}
-        self._rare: dict[str, tuple[tuple[int, int], ...]] = {}
-        for feature, pairs in weights.items():
-            exact = tuple((number, _exact(weight)) for number, weight in pairs)
-            if len(exact) * _COMMON < len(biases):
-                self._rare[feature] = exact
-            else:
-                spoken_for = _packed((number, _SPOKEN_FOR) for number, weight in exact if weight > 0)
-                self._common[feature] = _packed(exact), spoken_for
+        self._senses = {feature: _sense(pairs, len(biases)) for feature, pairs in weights.items()}
 
-    def highest(self, features: Iterable[str], most: int) -> list[tuple[float, int]]:
-        """Return the highest totals, `most` of them, with the numbers of the intents, of those that anything speaks for."""
+    def hear(self, features: Mapping[str, int]) -> Heard:
+        """Return what is known of a text with these features."""
+        senses, hits, known = self._senses, [], 0
         total, spoken_for = self._base, 0
-        rare: list[tuple[tuple[int, int], ...]] = []
-        for feature in features:
-            if feature in self._common:
-                weighs, whom = self._common[feature]
-                total += weighs
-                spoken_for |= whom
-            else:
-                rare.append(self._rare[feature])
-        lanes = array("I", (total | spoken_for).to_bytes(self._size, sys.byteorder)).tolist()
-        for number, weight in chain.from_iterable(rare):
+        rare: list[tuple[int, int]] = []
+        for item in features.items():
+            feature, bits = item
+            if feature in senses:
+                hits.append(item)
+                weighs, whom, pairs = senses[feature]
+                if whom:
+                    known |= bits
+                if pairs is None:
+                    total += weighs
+                    spoken_for |= whom
+                else:
+                    rare += pairs
+        lanes = memoryview((total | spoken_for).to_bytes(self._size, sys.byteorder)).cast("I").tolist()
+        for number, weight in rare:
             lanes[number] += weight
             if weight > 0:
                 lanes[number] |= _SPOKEN_FOR
-        found: list[tuple[float, int]] = []
-        while len(found) < most and lanes:
-            highest = max(lanes)
-            if highest < _SPOKEN_FOR:
-                break
-            number = lanes.index(highest)
-            found.append(((highest - _SPOKEN_FOR - _NOTHING) / _EXACT, number))
-            lanes[number] = 0
-        return found
+        return Heard(hits, known.bit_count(), _ranked(lanes))
+
+
+def _ranked(lanes: list[int]) -> Iterator[tuple[float, int]]:
+    while lanes:
+        highest = max(lanes)
+        if highest < _SPOKEN_FOR:
+            break
+        number = lanes.index(highest)
+        lanes[number] = 0
+        yield (highest - _SPOKEN_FOR - _NOTHING) / _EXACT, number
+
+
+def _sense(pairs: Pairs, intents: int) -> _Sense:
+    """Return what a feature weighs, packed into two numbers if it is common, else by itself."""
+    exact = tuple((number, _exact(weight)) for number, weight in pairs)
+    if len(exact) * _COMMON < intents:
+        return 0, int(any(weight > 0 for _, weight in exact)), exact
+    spoken_for = _packed((number, _SPOKEN_FOR) for number, weight in exact if weight > 0)
+    return _packed(exact), spoken_for, None
 
 
 def _exact(weight: float) -> int:

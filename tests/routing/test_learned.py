@@ -126,7 +126,7 @@ def test_nothing_that_serves_needs_what_learning_needs() -> None:
 def test_of_few_examples_nothing_is_sure() -> None:
     few = {name: replace(one, examples=5) for name, one in WEIGHTS.intents.items()}
     sure = Learned(WEIGHTS).score("看日志")[0].confidence
-    assert Learned(replace(WEIGHTS, intents=few)).score("看日志")[0].confidence < 0.5 < sure
+    assert Learned(replace(WEIGHTS, intents=few)).score("看日志")[0].confidence < 0.6 < sure
 
 
 def test_without_anything_to_calibrate_with_nothing_reaches_what_is_run() -> None:
