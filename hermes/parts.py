@@ -14,6 +14,7 @@ from hermes.dispatch.once_states import States
 from hermes.dispatch.pipeline import Pipeline
 from hermes.dispatch.retention import Retention
 from hermes.dispatch.rooms import PipelineSettings, Rooms
+from hermes.entries import entries_of
 from hermes.host.crew import Watch
 from hermes.host.files.watcher import Watcher, WatchSettings
 from hermes.host.host import Host, HostSettings
@@ -22,9 +23,9 @@ from hermes.host.supervisor import BreakerSettings
 from hermes.journal.base import Journal
 from hermes.observe.logs import Logger, Logs
 from hermes.observe.metrics import Metrics
-from hermes.routing.decision import Thresholds
+from hermes.routing.decision import thresholds_of
 from hermes.routing.folding import readings
-from hermes.routing.lexicon import IntentEntry, Lexicon
+from hermes.routing.lexicon import Lexicon
 from hermes.routing.router import Router
 from hermes.routing.weighing import Weighing
 from hermes.routing.weights import weights_file
@@ -116,9 +117,7 @@ def _journal(config: Config, metrics: Metrics) -> Journal:
 
 
 def _router(config: Config) -> Router:
-    router = config.router
-    thresholds = Thresholds(router.min_confidence, router.clarify_threshold, router.clarify_margin)
-    return Router(router.strategies, thresholds)
+    return Router(config.router.strategies, thresholds_of(config))
 
 
 def _stores(config: Config, log: Logger) -> list[Store]:
@@ -154,7 +153,7 @@ def _follow(router: Router, weighing: Weighing) -> Callable[[Sequence[Plugin]], 
     """Let the router know the plugins that the host has."""
 
     def prepare(plugins: Iterable[Plugin]) -> Callable[[], None]:
-        lexicon = weighing.prepared(entry for plugin in plugins for entry in _entries(plugin))
+        lexicon = weighing.prepared(entry for plugin in plugins for entry in entries_of(plugin.manifest))
 
         def use() -> None:
             router.use(lexicon)
@@ -166,20 +165,4 @@ def _follow(router: Router, weighing: Weighing) -> Callable[[Sequence[Plugin]], 
 
 
 def _check_keywords(plugin: Plugin) -> None:
-    Lexicon(_entries(plugin))
-
-
-def _entries(plugin: Plugin) -> list[IntentEntry]:
-    name = plugin.manifest.name
-    return [
-        IntentEntry(
-            one.name,
-            name,
-            one.keywords,
-            priority=one.priority,
-            writes=one.writes,
-            description=one.description,
-            examples=one.examples,
-        )
-        for one in plugin.manifest.intents
-    ]
+    Lexicon(entries_of(plugin.manifest))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hermes.catalog import find
 from hermes.cli.configuration import only_places, places_of, plain
+from hermes.cli.problems import unreadable
 from hermes.config import Config, load_config
 from hermes.config.loading import DEFAULT_FILE
 from hermes.errors import ConfigError
@@ -20,7 +20,7 @@ from hermes.host.manifests.doubts import twins
 from hermes.host.manifests.inspection import Inspection
 from hermes.host.manifests.manifest import Intent
 from hermes.journal._salvage import look_into
-from hermes.routing.decision import Thresholds
+from hermes.routing.decision import thresholds_of
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.routing.weights import Weights, read_weights, weights_file
 from hermes.sqlite_file import has_only_its_log, obstacle
@@ -100,14 +100,12 @@ def _noting(path: Path, findings: Findings) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(path)
-        findings.problems.append(ConfigError(f"cannot be read: {error.strerror or error}", file=name))
+        findings.problems.append(unreadable(error, path))
 
 
 def _strategies(config: Config) -> Iterator[ConfigError]:
-    router = config.router
-    thresholds = Thresholds(router.min_confidence, router.clarify_threshold, router.clarify_margin)
-    for index, kind in enumerate(router.strategies):
+    thresholds = thresholds_of(config)
+    for index, kind in enumerate(config.router.strategies):
         try:
             find("routing.strategies", kind)(thresholds)
         except ConfigError as error:

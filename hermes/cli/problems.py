@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,12 @@ def problem_line(problem: ConfigError, level: str = "") -> str:
     where = ":".join(str(part) for part in (file, problem.line) if part is not None)
     parts = (where, problem.key, level + problem.detail)
     return one_line(": ".join(part for part in parts if part))
+
+
+def unreadable(error: OSError, path: Path) -> ConfigError:
+    """Return the problem of what could not be read: the file that the system names, else `path`."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(path)
+    return ConfigError(f"cannot be read: {error.strerror or error}", file=name)
 
 
 def problem_objects(problems: Sequence[ConfigError]) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from hermes.dispatch.live import Live
 from hermes.dispatch.outcomes import failed
-from hermes.dispatch.sentences import Locale, say
+from hermes.dispatch.sentences import Locale, joined, say
 from hermes.host.host import Host, Target
-from hermes.host.manifests.misfits import description
+from hermes.host.manifests.misfits import description, options
 from hermes.host.manifests.parameters import Problem
 from hermes.messages import Candidate, ResultEnvelope
 
@@ -45,14 +45,19 @@ def _unmatched(live: Live, sentence: str, *, nearest: Sequence[str], host: Host)
         sentences.append(say("nearest", live.locale, names=names))
     if live.parent is None:  # a plugin has no use for it
         sentences.append(say("try_help", live.locale))
-    return failed("no_match", _joined(live, *sentences))
+    return failed("no_match", joined(live.locale, *sentences))
 
 
 def _called(intent: str, locale: Locale, *, host: Host) -> str:
     """Return an intent with what it is for."""
-    target = host.find(intent)
-    told = " ".join((target.service.intent.description if target is not None else "").split())
+    told = _purpose(intent, host)
     return say("called", locale, intent=intent, told=told[:_TOLD]) if told else intent
+
+
+def _purpose(intent: str, host: Host) -> str:
+    """Return what an intent is for, on one line; "" if nobody serves it or says."""
+    target = host.find(intent)
+    return " ".join((target.service.intent.description if target is not None else "").split())
 
 
 def missing(
@@ -73,15 +78,15 @@ def missing(
     if misfits:
         words = "; ".join(problem.message for problem in misfits)
         wrong = say("invalid_payload", live.locale, problems=words) + say("stop", live.locale)
-        question = _joined(live, wrong, question)
+        question = joined(live.locale, wrong, question)
     return _ask(question, question, missing=names)
 
 
 def _wanted(name: str, schema: Any, *, locale: Locale) -> str:
     """Return a parameter as it is asked for: what it is, its name, and what there is to choose from."""
     told, between = description(schema), say("or", locale)
-    values = schema.get("enum") if isinstance(schema, dict) else None
-    choices = [str(one) for one in values] if isinstance(values, list) and len(values) <= _CHOICES else []
+    values = options(schema)
+    choices = [str(one) for one in values] if len(values) <= _CHOICES else []
     if isinstance(schema, dict) and schema.get("type") == "boolean":
         choices = [say("yes", locale), say("no", locale)]
     names = [name] if told else []
@@ -91,17 +96,16 @@ def _wanted(name: str, schema: Any, *, locale: Locale) -> str:
 
 def which(live: Live, rivals: Sequence[Candidate], *, host: Host) -> ResultEnvelope:
     """Return the question which of `rivals` is meant; of a single one, whether it is."""
-    options = []
+    offered = []
     for number, candidate in enumerate(rivals, 1):
-        target = host.find(candidate.intent)
-        label = " ".join((target.service.intent.description if target is not None else "").split())
-        options.append({"n": number, "intent": candidate.intent, "label": label[:_LABEL] or candidate.intent})
-    question = say("clarify" if len(options) > 1 else "clarify_one", live.locale)
+        label = _purpose(candidate.intent, host)[:_LABEL] or candidate.intent
+        offered.append({"n": number, "intent": candidate.intent, "label": label})
+    question = say("clarify" if len(offered) > 1 else "clarify_one", live.locale)
     why = live.record.decision.warning
-    if len(options) == 1 and why is not None:
-        question = _joined(live, why, question)
-    listed = say("between", live.locale).join(f"{one['n']}. {one['label']}" for one in options)
-    return _ask(question, _joined(live, question, listed), options=options)
+    if len(offered) == 1 and why is not None:
+        question = joined(live.locale, why, question)
+    listed = say("between", live.locale).join(f"{one['n']}. {one['label']}" for one in offered)
+    return _ask(question, joined(live.locale, question, listed), options=offered)
 
 
 def refused(live: Live) -> ResultEnvelope:
@@ -135,7 +139,3 @@ def _ask(
         "expires_at": time.time() + ANSWER_WITHIN,
     }
     return failed("clarification_needed", sentence, data=data)
-
-
-def _joined(live: Live, *sentences: str) -> str:
-    return ("" if live.locale == "zh" else " ").join(sentences)

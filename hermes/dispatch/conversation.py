@@ -133,9 +133,7 @@ class Conversation:
         target = self._host.find(intent)
         if target is None:
             return Offer(intent, label)
-        keywords = target.service.intent.keywords.items()
-        words = tuple(word for word, weight in keywords if weight > 0)
-        return Offer(intent, label, target.plugin.manifest.name, words)
+        return Offer(intent, label, target.plugin.manifest.name, _keywords(target))
 
 
 def _wanted(question: OpenQuestion, target: Target, *, payload: Mapping[str, Any]) -> Wanted:
@@ -148,16 +146,20 @@ def _wanted(question: OpenQuestion, target: Target, *, payload: Mapping[str, Any
         problems = parameters.problems({**payload, name: given})
         return not any(problem.field.partition(".")[0] == name for problem in problems)
 
-    keywords = tuple(word for word, weight in target.service.intent.keywords.items() if weight > 0)
     intent = target.service.intent
     return Wanted(
         question.missing,
         parameters.properties,
         find,
         fits,
-        keywords,
+        _keywords(target),
         careful=intent.writes and intent.confirm is None,
     )
+
+
+def _keywords(target: Target) -> tuple[str, ...]:
+    """Return the keywords that speak for a tool."""
+    return tuple(word for word, weight in target.service.intent.keywords.items() if weight > 0)
 
 
 def _resumed(intent: str, asked: Decision, *, confidence: float | None = None) -> Decision:

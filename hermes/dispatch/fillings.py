@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes.dispatch.answers import Refused
 from hermes.dispatch.doubtful import is_doubtful
 from hermes.dispatch.phrases import FILLER, POLITE, REFUSALS, asks, covered, level, phrases, units
+from hermes.host.manifests.misfits import options
 from hermes.host.manifests.schema import converted
 from hermes.values import value
 
@@ -77,7 +78,7 @@ def _said(text: str, wanted: Wanted, *, restated: bool) -> Filled | None:
         return None
     found = {name: one for name, one in wanted.find(text).items() if name in wanted.properties}
     if doubtful:
-        found = {name: one for name, one in found.items() if not _has_options(wanted.properties[name])}
+        found = {name: one for name, one in found.items() if not options(wanted.properties[name])}
     if not found.keys().isdisjoint(wanted.names):
         return Filled(found)
     if restated and (not _is_word(text) or covered(units(text), phrases(*wanted.keywords), filler=FILLER)):
@@ -86,17 +87,13 @@ def _said(text: str, wanted: Wanted, *, restated: bool) -> Filled | None:
     return None if whole is None else Filled({**found, **whole})
 
 
-def _has_options(schema: Any) -> bool:
-    return isinstance(schema, dict) and "enum" in schema
-
-
 def _one_of(text: str, wanted: Wanted) -> Filled | None:
     """Return the value if a single one is wanted and the text is one of a few that it may have."""
     if len(wanted.names) != 1:
         return None
     (name,) = wanted.names
     schema = wanted.properties.get(name)
-    if not isinstance(schema, dict) or not ("enum" in schema or schema.get("type") == "boolean"):
+    if not isinstance(schema, dict) or not (options(schema) or schema.get("type") == "boolean"):
         return None
     given = _as_value(_bare(text), schema)
     return Filled({name: given}) if wanted.fits(name, given) else None
@@ -150,8 +147,7 @@ def _names(wanted: Wanted) -> dict[str, str]:
 
 
 def _as_value(text: str, schema: Any) -> Any:
-    options: Sequence[Any] = schema.get("enum", ()) if isinstance(schema, dict) else ()
-    for option in options:
+    for option in options(schema):
         if units(str(option)) == units(text) or str(option) == text:
             return option
     return converted(text, schema)

@@ -124,12 +124,14 @@ class Reception:
         if self.over or (self.closed and submission.sent is None):
             raise Unavailable("Hermes is shutting down; try again in a moment", retry_after=_RETRY_AFTER)
         count = len(self._live)
-        # Who is told that too much is under way must be able to ask what, and to stop it.
-        room = self._pending * (2 if self._desk.intake.is_word(submission) else 1)
         if count >= self._pending and count < 2 * self._pending:
             # Those wait for people, and nobody for them.
             count -= sum(live.parked is not None for live in self._live)
-        if count >= room or self._live.size >= self._pending_bytes:
+        full = count >= self._pending
+        if full and self._desk.intake.is_word(submission):
+            # Who is told that too much is under way must be able to ask what, and to stop it.
+            full = count >= 2 * self._pending
+        if full or self._live.size >= self._pending_bytes:
             raise RateLimited(
                 f"{count} messages are waiting already; try again later", retry_after=_RETRY_AFTER
             )

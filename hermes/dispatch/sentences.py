@@ -124,6 +124,11 @@ def say(name: str, locale: Locale, **values: Any) -> str:
     return (chinese if locale == "zh" else english).format(**values)
 
 
+def joined(locale: Locale, *sentences: str) -> str:
+    """Return sentences behind one another, as the language writes them."""
+    return ("" if locale == "zh" else " ").join(sentences)
+
+
 def locale_of(text: str | None, payload: dict[str, Any], *, preferred: str) -> Locale:
     """Return the language to answer in: the preferred one, or with "auto" that of the text, else of the payload."""
     if preferred == "zh":

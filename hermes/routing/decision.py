@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from hermes.config import Config
 from hermes.errors import ConfigError
 from hermes.messages import Candidate, Decision
 from hermes.values import value
@@ -39,6 +40,12 @@ class Thresholds:
             value = getattr(self, field.name)
             if not 0 <= value <= 1:
                 raise ConfigError(f"is {value}; give a number from 0 to 1", key=f"router.{field.name}")
+
+
+def thresholds_of(config: Config) -> Thresholds:
+    """Return the thresholds of a configuration."""
+    router = config.router
+    return Thresholds(router.min_confidence, router.clarify_threshold, router.clarify_margin)
 
 
 def shortlist(scores: Mapping[int, float], *, thresholds: Thresholds) -> list[int]:

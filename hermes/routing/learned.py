@@ -10,15 +10,13 @@ from hermes.messages import Match
 from hermes.routing.calibration import DEFAULT, calibrated, probability, row, share_of_strangers
 from hermes.routing.features import features
 from hermes.routing.inflection import singular
-from hermes.routing.totals import Heard, Totals
+from hermes.routing.totals import Heard, Totals, by_feature
 from hermes.routing.typos import Spelling
 from hermes.routing.weights import IntentWeights, Weights
 from hermes.values import value
 
 _TOLD = 3  # intents
-ENOUGH_EXAMPLES = 15
-"""How many examples an intent needs for its probability to be taken as it is; of fewer it is lowered, by their root."""
-
+_ENOUGH_EXAMPLES = 15  # for a probability to be taken as it is; of fewer it is lowered, by their root
 _UNMEASURED = 0.6  # of a probability that no trial was there for
 _FAINT = 0.1  # a probability that is not worth telling of, beside a likelier one
 
@@ -53,7 +51,7 @@ class Learned:
         senses = _index(weights, learned)
         # Without trials to calibrate with, and of few examples, no probability is known: function words would pass for it.
         measured = 1.0 if self._factors != DEFAULT else _UNMEASURED
-        self._trust = [measured * min(1.0, one.examples / ENOUGH_EXAMPLES) ** 0.5 for one in learned]
+        self._trust = [measured * min(1.0, one.examples / _ENOUGH_EXAMPLES) ** 0.5 for one in learned]
         self._totals = Totals(senses, [one.bias for one in learned])
         spelling = Spelling((one for one in senses if " " not in one), also=weights.words)
         self._known = lru_cache(maxsize=4096)(lambda word: spelling.word(singular(word)))
@@ -63,16 +61,16 @@ class Learned:
         """The names of the intents that can be chosen."""
         return frozenset(self._names)
 
-    def recalibrated(self, intents: Collection[str]) -> Learned:
+    @classmethod
+    def fitted(cls, weights: Weights, intents: Collection[str]) -> Learned:
         """Return the weights of `intents`, with probabilities for a router that knows only them.
 
         It takes some tenths of a second, of the processor.
         """
-        if not self.weights.trials:
-            return Learned(self.weights, intents)
-        share = share_of_strangers(self.weights.strangers)
-        factors = calibrated(self.weights.trials, intents, strangers=share)
-        return Learned(self.weights, intents, factors=factors)
+        if weights.intents.keys() <= set(intents) or not weights.trials:
+            return cls(weights, intents)
+        share = share_of_strangers(weights.strangers)
+        return cls(weights, intents, factors=calibrated(weights.trials, intents, strangers=share))
 
     def score(self, text: str) -> list[Learnt]:
         """Return the likeliest intents of any text at all, three at most; none if no keyword of any is in it.
@@ -129,12 +127,10 @@ def _index(weights: Weights, learned: Sequence[IntentWeights]) -> dict[str, list
 
     What is known of other intents is there too, without weights: it still is no unknown word.
     """
-    senses: dict[str, list[tuple[int, float]]] = {
-        keyword: [] for one in weights.intents.values() for keyword in chain(one.keywords, one.against)
-    }
-    for number, one in enumerate(learned):
-        for keyword, weight in chain(one.keywords.items(), one.against.items()):
-            senses[keyword].append((number, weight))
+    senses = by_feature([{**one.keywords, **one.against} for one in learned])
+    for one in weights.intents.values():
+        for keyword in chain(one.keywords, one.against):
+            senses.setdefault(keyword, [])
     return senses
 
 

@@ -26,7 +26,6 @@ class IntentEntry:
     keywords: Mapping[str, float]
     priority: int = 0
     writes: bool = False
-    description: str = ""
     examples: tuple[str, ...] = ()
 
 

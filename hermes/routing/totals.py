@@ -21,6 +21,15 @@ _SPOKEN_FOR: Final = 1 << 31  # beside the total of an intent that a feature spe
 _COMMON: Final = 16  # a feature of one intent in so many, or more, is common
 
 
+def by_feature(weights: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[int, float]]]:
+    """Return what each feature weighs, from what features weigh for each intent."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for number, one in enumerate(weights):
+        for feature, weight in one.items():
+            found.setdefault(feature, []).append((number, weight))
+    return found
+
+
 @value
 class Heard:
     """What is known of a text: its `hits` (features with the bits of their units), and how many units speak for anything.

@@ -97,20 +97,13 @@ class Weighing:
     async def _fit(self, intents: frozenset[str]) -> None:
         """Fit the weights to the intents, beside the event loop."""
         weights = self._weights
-        self._learned = None if weights is None else await asyncio.to_thread(_fitted, weights, intents)
+        self._learned = None if weights is None else await asyncio.to_thread(Learned.fitted, weights, intents)
         self._fitted = (weights, intents)
 
 
 def _read(path: Path) -> tuple[Weights, str]:
     """Return what is in the file, and its hash for whoever wants to know which it is."""
     return read_weights(path), fingerprint(path)
-
-
-def _fitted(weights: Weights, intents: frozenset[str]) -> Learned:
-    """Return the weights of `intents`; a probability depends on which others there are."""
-    if weights.intents.keys() <= intents:
-        return Learned(weights)
-    return Learned(weights).recalibrated(intents)
 
 
 def _stamp(path: Path) -> _Stamp | None:

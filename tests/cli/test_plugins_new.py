@@ -16,12 +16,12 @@ from hermes.cli.address import DEFAULT_URL
 from hermes.cli.inspection import check_keyword
 from hermes.cli.plugins.examples import lost_examples
 from hermes.cli.plugins.scaffold import kinds, scaffold
+from hermes.entries import entries_of
 from hermes.host.files.fingerprint import content_hash
 from hermes.host.manifests.inspection import Inspection
 from hermes.host.manifests.manifest import load_manifest
 from hermes.host.manifests.manifest_schema import manifest_schema
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from tests.cli.command import Hermes
 from tests.conftest import StartDaemon
@@ -91,11 +91,8 @@ def test_the_examples_lead_to_it_whatever_its_name(tmp_path: Path, kind: str, na
 def test_its_examples_arrive_also_where_the_samples_are(tmp_path: Path, kind: str, name: str) -> None:
     scaffold(name, tmp_path, kind=kind, url=DEFAULT_URL)
     mine = load_manifest(tmp_path / name)
-    entries = [
-        IntentEntry(intent.name, one.name, intent.keywords, priority=intent.priority, writes=intent.writes)
-        for one in (mine, *map(load_manifest, SAMPLES.values()))
-        for intent in one.intents
-    ]
+    manifests = (mine, *map(load_manifest, SAMPLES.values()))
+    entries = [entry for one in manifests for entry in entries_of(one)]
     router = Router(("prefix", "keyword"), Thresholds(), entries=entries)
     for text in mine.intents[0].examples:
         decision = router.route(text).decision

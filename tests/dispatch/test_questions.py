@@ -10,26 +10,19 @@ import pytest
 from hermes.dispatch.questions import OpenQuestion, Option, Questions, goes_on, question_of
 from hermes.messages import ErrorInfo, PluginRef, Principal, Record, ResultEnvelope
 from tests.support.messages import a_message, a_record
+from tests.support.moved_clock import MovedClock
 
 KEY = ("local:local", "s")
 QUESTION = OpenQuestion("r1", 5, "哪一个？", "", (Option(1, "a", "A"), Option(2, "b", "B")), (), 1600.0)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> MovedClock:
+    return MovedClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def questions(clock: Clock) -> Questions:
+def questions(clock: MovedClock) -> Questions:
     """A table with one question, of a message with the number 5."""
     table = Questions(now=clock, limit=3)
     put(table, KEY, QUESTION)
@@ -41,7 +34,7 @@ def put(table: Questions, key: tuple[str, str], question: OpenQuestion) -> None:
     table.ask(key, question)
 
 
-def test_a_question_is_open_until_it_expires(questions: Questions, clock: Clock) -> None:
+def test_a_question_is_open_until_it_expires(questions: Questions, clock: MovedClock) -> None:
     clock.now = 1599.9
     assert questions.get(*KEY) is QUESTION
     assert questions.get("key:ci", "s") is questions.get("local:local", "t") is None
@@ -129,13 +122,13 @@ def test_beyond_the_limit_the_oldest_question_is_closed(questions: Questions) ->
     assert questions.get("local:local", "s6") is not None
 
 
-def test_what_has_expired_goes_before_what_is_open(questions: Questions, clock: Clock) -> None:
+def test_what_has_expired_goes_before_what_is_open(questions: Questions, clock: MovedClock) -> None:
     clock.now = 1600.0
     put(questions, ("local:local", "t"), replace(QUESTION, number=6, expires_at=2200.0))
     assert len(questions) == 1
 
 
-def test_what_an_earlier_process_left_is_restored_unless_something_came_since(clock: Clock) -> None:
+def test_what_an_earlier_process_left_is_restored_unless_something_came_since(clock: MovedClock) -> None:
     table = Questions(now=clock)
     assert not table.is_settled(KEY)
     table.restore(KEY, QUESTION)

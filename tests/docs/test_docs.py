@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from hermes.cli import root
 from hermes.config import Config, load_config
+from hermes.entries import entries_of
 from hermes.host.manifests.manifest import Manifest, load_manifest
 from hermes.host.manifests.parameters import Parameters
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from hermes.sdk.testing import load, run
 
@@ -142,8 +142,9 @@ def first_plugin(tmp_path: Path) -> Path:
 
 
 def _route(manifest: Manifest, text: str) -> str:
-    entries = [IntentEntry(one.name, manifest.name, one.keywords) for one in manifest.intents]
-    return Router(["prefix", "keyword"], Thresholds(), entries=entries).route(text).decision.intent
+    return (
+        Router(["prefix", "keyword"], Thresholds(), entries=entries_of(manifest)).route(text).decision.intent
+    )
 
 
 @pytest.mark.parametrize(("text", "team"), [("今天运维谁值班", "运维"), ("who is on call for web", "web")])

@@ -14,10 +14,10 @@ import uvloop
 
 from hermes.cli.inspection import check_keyword
 from hermes.cli.plugins.examples import lost_examples
+from hermes.entries import entries_of
 from hermes.host.manifests.inspection import Inspection
 from hermes.host.manifests.manifest import load_manifest
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from tests.support.samples import SAMPLES
 from tests.support.shop import Shop
@@ -93,11 +93,8 @@ def test_every_example_arrives_where_all_samples_and_the_plugins_of_all_pages_ar
         for name, text in (files | {"manifest.json": json.dumps(manifest)}).items():
             (folders[-1] / name).write_text(text, encoding="utf-8")
             (folders[-1] / name).chmod(0o755)
-    entries = [
-        IntentEntry(intent.name, one.name, intent.keywords, priority=intent.priority, writes=intent.writes)
-        for one in map(load_manifest, (*folders, *SAMPLES.values()))
-        for intent in one.intents
-    ]
+    manifests = map(load_manifest, (*folders, *SAMPLES.values()))
+    entries = [entry for one in manifests for entry in entries_of(one)]
     router = Router(("prefix", "keyword"), Thresholds(), entries=entries)
     wanted = {
         text: one.name for folder in folders for one in load_manifest(folder).intents for text in one.examples

@@ -6,21 +6,12 @@ import pytest
 
 from hermes.host.breaker import Breaker
 from hermes.host.workers.failures import BreakerOpen
-
-
-class Clock:
-    """Monotonic seconds that pass when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.moved_clock import MovedClock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MovedClock:
+    return MovedClock()
 
 
 @pytest.fixture
@@ -29,7 +20,7 @@ def changes() -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def breaker(clock: Clock, changes: list[tuple[str, int]]) -> Breaker:
+def breaker(clock: MovedClock, changes: list[tuple[str, int]]) -> Breaker:
     return Breaker(3, 30.0, clock=clock, on_change=lambda state, failures: changes.append((state, failures)))
 
 
@@ -54,7 +45,9 @@ def test_a_call_that_ends_well_begins_the_count_anew(breaker: Breaker) -> None:
     assert breaker.state == "closed"
 
 
-def test_while_it_is_open_every_call_is_told_when_it_is_tried_again(breaker: Breaker, clock: Clock) -> None:
+def test_while_it_is_open_every_call_is_told_when_it_is_tried_again(
+    breaker: Breaker, clock: MovedClock
+) -> None:
     fail(breaker)
     clock.now += 12.5
     with pytest.raises(BreakerOpen) as caught:
@@ -63,7 +56,7 @@ def test_while_it_is_open_every_call_is_told_when_it_is_tried_again(breaker: Bre
     assert "tried again in 18 s" in caught.value.reason
 
 
-def test_after_the_cool_down_exactly_one_of_many_is_the_probe(breaker: Breaker, clock: Clock) -> None:
+def test_after_the_cool_down_exactly_one_of_many_is_the_probe(breaker: Breaker, clock: MovedClock) -> None:
     fail(breaker)
     clock.now += 30
     assert breaker.state == "half_open"
@@ -76,14 +69,18 @@ def test_after_the_cool_down_exactly_one_of_many_is_the_probe(breaker: Breaker, 
     assert not breaker.admit()
 
 
-def test_a_probe_that_fails_opens_it_for_the_whole_cool_down_again(breaker: Breaker, clock: Clock) -> None:
+def test_a_probe_that_fails_opens_it_for_the_whole_cool_down_again(
+    breaker: Breaker, clock: MovedClock
+) -> None:
     fail(breaker)
     clock.now += 30
     breaker.fail(probe=breaker.admit())
     assert (breaker.state, breaker.retry_in, breaker.failures) == ("open", 30.0, 4)
 
 
-def test_a_probe_that_says_nothing_leaves_the_next_call_to_be_one(breaker: Breaker, clock: Clock) -> None:
+def test_a_probe_that_says_nothing_leaves_the_next_call_to_be_one(
+    breaker: Breaker, clock: MovedClock
+) -> None:
     fail(breaker)
     clock.now += 30
     breaker.abandon(probe=breaker.admit())
@@ -91,7 +88,7 @@ def test_a_probe_that_says_nothing_leaves_the_next_call_to_be_one(breaker: Break
     assert breaker.admit()
 
 
-def test_calls_from_before_it_opened_do_not_decide(breaker: Breaker, clock: Clock) -> None:
+def test_calls_from_before_it_opened_do_not_decide(breaker: Breaker, clock: MovedClock) -> None:
     early = [breaker.admit() for _ in range(3)]
     assert early == [False] * 3
     fail(breaker)
@@ -109,7 +106,7 @@ def test_calls_from_before_it_opened_do_not_decide(breaker: Breaker, clock: Cloc
 
 
 def test_changes_are_told_in_their_order(
-    breaker: Breaker, clock: Clock, changes: list[tuple[str, int]]
+    breaker: Breaker, clock: MovedClock, changes: list[tuple[str, int]]
 ) -> None:
     fail(breaker)
     clock.now += 30

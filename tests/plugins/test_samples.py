@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes.entries import entries_of
 from hermes.host.manifests.manifest import Intent, Manifest, load_manifest
 from hermes.host.manifests.parameters import Parameters
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from tests.support.samples import SAMPLES
 
@@ -27,10 +27,7 @@ EXAMPLES = [
 
 @pytest.fixture(scope="module")
 def router() -> Router:
-    entries = [
-        IntentEntry(intent.name, plugin, intent.keywords, intent.priority, intent.writes)
-        for plugin, intent in INTENTS
-    ]
+    entries = [entry for manifest in MANIFESTS for entry in entries_of(manifest)]
     return Router(["prefix", "keyword"], Thresholds(), entries=entries)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes.entries import entries_of
 from hermes.host.manifests.manifest import load_manifest
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 from tests.support.samples import SAMPLES
 
@@ -43,11 +43,7 @@ def router(plugins: str) -> Router:
         for name in plugins.split()
         for folder in (SAMPLES.values() if name == "samples" else [TABLE / name])
     ]
-    entries = [
-        IntentEntry(one.name, manifest.name, one.keywords, priority=one.priority, writes=one.writes)
-        for manifest in map(load_manifest, folders)
-        for one in manifest.intents
-    ]
+    entries = [entry for folder in folders for entry in entries_of(load_manifest(folder))]
     return Router(["prefix", "keyword"], Thresholds(), entries=entries)
 
 

@@ -72,7 +72,7 @@ def test_only_the_intents_that_are_there_can_be_chosen() -> None:
     learned = Learned(WEIGHTS, {"log.show", "nobody.knows"})
     assert learned.intents == {"log.show"}
     assert best("重启服务 restart", learned) is None
-    assert learned.recalibrated({"flow.run"}).intents == {"flow.run"}
+    assert Learned.fitted(WEIGHTS, {"flow.run"}).intents == {"flow.run"}
     assert Learned(WEIGHTS, ()).score("日志") == []
 
 

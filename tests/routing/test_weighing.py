@@ -29,6 +29,14 @@ def followed(path: Path, log: Logbook) -> tuple[Router, Weighing]:
     return router, Weighing(router, path, log=log.log)
 
 
+async def weighed(path: Path, log: Logbook) -> tuple[Router, Weighing]:
+    """Return a router that goes by weights that were found in a file."""
+    router, weighing = followed(path, log)
+    write_weights(WEIGHTS, path)
+    await weighing.look()
+    return router, weighing
+
+
 def led_to(router: Router, text: str) -> str:
     return router.route(text).decision.intent
 
@@ -72,9 +80,7 @@ async def test_a_file_that_cannot_be_used_leaves_what_was_there_in_force_and_say
     tmp_path: Path, log: Logbook
 ) -> None:
     path = tmp_path / "weights.json"
-    router, weighing = followed(path, log)
-    write_weights(WEIGHTS, path)
-    await weighing.look()
+    router, weighing = await weighed(path, log)
     path.write_text('{"format": 2}')
     await weighing.look()
     await weighing.look()
@@ -89,9 +95,7 @@ async def test_a_file_that_cannot_be_used_leaves_what_was_there_in_force_and_say
 
 async def test_weights_are_fitted_to_the_intents_that_there_are(tmp_path: Path, log: Logbook) -> None:
     path = tmp_path / "weights.json"
-    router, weighing = followed(path, log)
-    write_weights(WEIGHTS, path)
-    await weighing.look()
+    router, weighing = await weighed(path, log)
     assert led_to(router, "run the flow") == ""
     router.use(weighing.prepared([*ENTRIES, IntentEntry("flow.run", "flows", {})]))
     await weighing.look()
@@ -101,9 +105,7 @@ async def test_weights_are_fitted_to_the_intents_that_there_are(tmp_path: Path, 
 
 async def test_what_has_not_changed_is_not_read_again(tmp_path: Path, log: Logbook) -> None:
     path = tmp_path / "weights.json"
-    router, weighing = followed(path, log)
-    write_weights(WEIGHTS, path)
-    await weighing.look()
+    router, weighing = await weighed(path, log)
     lexicon = router.lexicon
     await weighing.look()
     assert router.lexicon is lexicon
@@ -128,9 +130,7 @@ async def test_a_lexicon_that_was_prepared_before_the_weights_came_goes_by_them_
 
 async def test_permissions_that_change_make_the_file_be_read_again(tmp_path: Path, log: Logbook) -> None:
     path = tmp_path / "weights.json"
-    _, weighing = followed(path, log)
-    write_weights(WEIGHTS, path)
-    await weighing.look()
+    _, weighing = await weighed(path, log)
     path.chmod(0o600)
     await weighing.look()
     assert len(log.lines()) == 2
@@ -140,9 +140,7 @@ async def test_a_file_that_cannot_be_reached_is_refused_and_not_taken_for_gone(
     tmp_path: Path, log: Logbook
 ) -> None:
     path = tmp_path / "weights.json"
-    router, weighing = followed(path, log)
-    write_weights(WEIGHTS, path)
-    await weighing.look()
+    router, weighing = await weighed(path, log)
     path.unlink()
     path.symlink_to(path.name)  # it leads to itself
     await weighing.look()

@@ -17,7 +17,7 @@ from hermes.cli.configuration import places_of
 from hermes.cli.inspection import check_keyword
 from hermes.cli.options import json_option
 from hermes.cli.plugins.examples import lost_examples
-from hermes.cli.problems import problem_line, problem_objects, shown
+from hermes.cli.problems import problem_line, problem_objects, shown, unreadable
 from hermes.cli.terminal import print_json, print_text
 from hermes.cli.text import one_line
 from hermes.config import load_config
@@ -80,9 +80,7 @@ def _verdicts(directories: Sequence[Path], inspection: Inspection, *, variables:
         try:
             yield _verdict(inspection.look(directory), variables=variables)
         except OSError as error:
-            name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(directory)
-            problem = ConfigError(f"cannot be read: {error.strerror or error}", file=name)
-            yield _Verdict(directory, directory.name, problems=[problem])
+            yield _Verdict(directory, directory.name, problems=[unreadable(error, directory)])
 
 
 def _plugins(given: Path) -> list[Path]:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes.config.document import ABSENT, Document
+from hermes.entries import entries_of
 from hermes.errors import ConfigError
 from hermes.host.manifests.manifest import Manifest
 from hermes.routing.decision import Thresholds
-from hermes.routing.lexicon import IntentEntry
 from hermes.routing.router import Router
 
 
 def lost_examples(manifest: Manifest, document: Document) -> Iterator[ConfigError]:
     """Find examples that do not lead to the intent that has them; the keywords must be right."""
-    entries = [
-        IntentEntry(one.name, manifest.name, one.keywords, priority=one.priority, writes=one.writes)
-        for one in manifest.intents
-    ]
-    router = Router(("keyword",), Thresholds(), entries=entries)
+    router = Router(("keyword",), Thresholds(), entries=entries_of(manifest))
     for index, intent in enumerate(manifest.intents):
         if not intent.keywords:
             continue

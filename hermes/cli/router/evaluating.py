@@ -16,7 +16,7 @@ from hermes.cli.router.subject import Subject, subject_of
 from hermes.cli.router.surroundings import look_around
 from hermes.cli.terminal import print_facts, print_json, print_table, print_text, short
 from hermes.errors import ConfigError
-from hermes.routing.decision import Thresholds
+from hermes.routing.decision import Thresholds, thresholds_of
 from hermes.routing.evaluation import Point, Report, evaluate
 from hermes.routing.examples import OOS, Example, read_examples
 
@@ -43,8 +43,7 @@ def command(
     any. Rows for intents that it does not have are out of scope, like those labelled "oos".
     """
     around = look_around(config, os.environ)
-    section = around.config.router
-    thresholds = Thresholds(section.min_confidence, section.clarify_threshold, section.clarify_margin)
+    thresholds = thresholds_of(around.config)
     rows = _rows(file, split)
     subject = subject_of(around, weights, thresholds=thresholds)
     if weights is None:

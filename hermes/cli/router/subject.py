@@ -65,7 +65,7 @@ def _configured(around: Surroundings, thresholds: Thresholds) -> Subject:
     counts = {entry.intent: sum(weight > 0 for weight in entry.keywords.values()) for entry in around.entries}
     if around.weights.exists():
         weights = read_weights(around.weights)
-        learned = Learned(weights).recalibrated(around.intents)
+        learned = Learned.fitted(weights, around.intents)
         name += f", and the weights in {shown(around.weights)}"
         for intent in around.intents & weights.intents.keys():
             counts[intent] += len(weights.intents[intent].keywords)

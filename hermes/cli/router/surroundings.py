@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from hermes.cli.configuration import plain
+from hermes.cli.problems import unreadable
 from hermes.config import Config, load_config
+from hermes.entries import entries_of
 from hermes.errors import ConfigError
 from hermes.host.folders import plugin_folders
-from hermes.host.manifests.manifest import Manifest, load_manifest
+from hermes.host.manifests.manifest import load_manifest
 from hermes.routing.lexicon import IntentEntry, Lexicon
 from hermes.values import value
 
@@ -41,13 +42,12 @@ def look_around(path: Path | None, environ: Mapping[str, str]) -> Surroundings:
     problems: list[ConfigError] = []
     for directory in plugin_folders(plain(config.hermes.plugins_dir)):
         try:
-            found = _entries(load_manifest(directory))
+            found = {one.intent: one for one in entries_of(load_manifest(directory))}
             _check(found, directory, taken=entries)
         except ConfigError as error:
             problems += error.problems
         except OSError as error:
-            name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(directory)
-            problems.append(ConfigError(f"cannot be read: {error.strerror or error}", file=name))
+            problems.append(unreadable(error, directory))
         else:
             entries |= found
     return Surroundings(config, tuple(entries.values()), tuple(problems))
@@ -61,17 +61,3 @@ def _check(found: Mapping[str, IntentEntry], directory: Path, *, taken: Mapping[
         raise ConfigError(error.detail, file=str(directory)) from None
     for name in found.keys() & taken.keys():
         raise ConfigError(f"{name} belongs to plugin {taken[name].plugin!r} already", file=str(directory))
-
-
-def _entries(manifest: Manifest) -> dict[str, IntentEntry]:
-    return {
-        one.name: IntentEntry(
-            one.name,
-            manifest.name,
-            one.keywords,
-            priority=one.priority,
-            writes=one.writes,
-            examples=one.examples,
-        )
-        for one in manifest.intents
-    }

@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hermes.dispatch.sentences import Locale
+from hermes.dispatch.sentences import Locale, joined
 from hermes.dispatch.words._readiness import listed, unready
 from hermes.dispatch.words._writing import code, examples_in, one_line, tool_line
 from hermes.dispatch.words.base import Answer, Said, Surroundings
 from hermes.host.host import Target
-from hermes.host.manifests.misfits import description
+from hermes.host.manifests.misfits import description, options
 
 _TOOLS: Final = 20  # told with their examples
 _LENGTH: Final = 2_500  # characters of them
@@ -174,7 +174,7 @@ def _unknown(name: str, targets: Sequence[Target], *, locale: Locale) -> str:
     sentences = [say["unknown"].format(name=name)]
     if nearest:
         sentences.append(say["nearest"].format(names=say["between"].join(nearest)))
-    return ("" if locale == "zh" else " ").join(sentences)
+    return joined(locale, *sentences)
 
 
 def _details(target: Target, locale: Locale) -> str:
@@ -197,9 +197,7 @@ def _details(target: Target, locale: Locale) -> str:
         parts.append("\n".join([say["examples"], "", *(f"- {one}" for one in examples)]))
     effects = [say["writes"]] if intent.writes else []
     effects += [say["confirm"]] if intent.confirm is not None else []
-    parts.append(
-        ("" if locale == "zh" else " ").join([*effects, say["call"].format(command=code(f"/{intent.name}"))])
-    )
+    parts.append(joined(locale, *effects, say["call"].format(command=code(f"/{intent.name}"))))
     return "\n\n".join(parts)
 
 
@@ -207,8 +205,8 @@ def _parameter(name: str, schema: Any, *, needed: bool, locale: Locale) -> str:
     say = _SAY[locale]
     facts = [say["required"]] if needed else []
     facts += [told] if (told := description(schema)) else []
-    values = schema.get("enum") if isinstance(schema, dict) else None
-    if isinstance(values, list):
+    values = options(schema)
+    if values:
         shown = [code(one_line(str(one), 40)) for one in values[:_CHOICES]]
         facts.append(
             say["choices"].format(values=say["between"].join(shown) + ("…" if len(values) > _CHOICES else ""))

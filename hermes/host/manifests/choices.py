@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from hermes.host.manifests.misfits import options
+
 Fold = Callable[[str], Sequence[Sequence[str]]]
 """Returns the words of a text, letters and digits only and brought to one form, in each way it can be read."""
 
@@ -35,56 +37,11 @@ _excludes = re.compile(
 ).search
 # Words of every sentence: as values they are named by `name=value` alone, or as a whole answer.
 _EVERYDAY = frozenset(
-    [
-        "a",
-        "all",
-        "am",
-        "an",
-        "and",
-        "any",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "do",
-        "for",
-        "go",
-        "he",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "may",
-        "me",
-        "my",
-        "new",
-        "no",
-        "not",
-        "now",
-        "of",
-        "off",
-        "ok",
-        "on",
-        "one",
-        "or",
-        "our",
-        "out",
-        "so",
-        "that",
-        "the",
-        "this",
-        "to",
-        "up",
-        "us",
-        "we",
-        "what",
-        "will",
-        "yes",
-        "you",
-    ]
+    re.findall(
+        r"\w+",
+        "a all am an and any as at be but by can do for go he i if in is it may me my new no not now of off "
+        "ok on one or our out so that the this to up us we what will yes you",
+    )
 )
 
 
@@ -173,10 +130,7 @@ class Choices:
 
 
 def _values(schema: Any) -> list[str]:
-    values = schema.get("enum") if isinstance(schema, dict) else None
-    if not isinstance(values, list):
-        return []
-    return [one for one in values if isinstance(one, str) and any(sign.isalpha() for sign in one)]
+    return [one for one in options(schema) if isinstance(one, str) and any(sign.isalpha() for sign in one)]
 
 
 def _ends(spelling: str) -> tuple[str, str]:

@@ -132,7 +132,7 @@ class Teller:
         schema = _members(holder, "properties").get(name)
         if schema is None and not error.instance_path:
             schema = _members(self.schema, "properties").get(name)
-        told = description(schema) or _joined_options(_options(schema), self.locale)
+        told = description(schema) or _joined_options(options(schema), self.locale)
         meant = _MEANT[self.locale].format(told=told) if told else ""
         return _MISSING[self.locale].format(field=field) + meant
 
@@ -218,7 +218,8 @@ def _worded(facts: Mapping[str, Any], locale: Locale) -> dict[str, str]:
     return words
 
 
-def _options(schema: Any) -> Sequence[Any]:
+def options(schema: Any) -> Sequence[Any]:
+    """Return the values that a schema lists, nothing if it lists none."""
     values = schema.get("enum") if isinstance(schema, dict) else None
     return values if isinstance(values, list) else ()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from hermes.routing.learning.keywords import fitted
 from hermes.routing.learning.texts import Labelled, Model
+from hermes.routing.totals import Totals, by_feature
 from hermes.routing.weights import Trial
 
 _FOLDS = 5
@@ -57,26 +59,29 @@ def sampled(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def tried(model: Model, texts: Iterable[Labelled], *, strangers: bool = False) -> list[Trial]:
-    """Return how texts come out of a model, those without a keyword left out."""
-    return [trial for text in texts if (trial := _tried(model, text, strangers=strangers)) is not None]
+    """Return how texts come out of a model, those without a keyword left out; they are summed as they are when it serves."""
+    names = list(model.weights)
+    weights = list(model.weights.values())
+    totals = Totals(by_feature(weights), [model.biases[name] for name in names])
+    found = []
+    for text in texts:
+        heard = totals.hear(text.features)
+        scores = tuple(
+            (names[number], total, _covered(heard.hits, weights[number]))
+            for total, number in islice(heard.ranked, _SCORES)
+        )
+        if scores:
+            found.append(Trial(None if strangers else text.label, text.units, heard.known, scores))
+    return found
 
 
-def _tried(model: Model, text: Labelled, *, strangers: bool) -> Trial | None:
-    scores: list[tuple[str, float, int]] = []
-    known = 0
-    for name, weights in model.weights.items():
-        total, covered = model.biases[name], 0
-        for feature, bits in text.features.items():
-            weight = weights.get(feature, 0.0)
-            total += weight
-            if weight > 0:
-                covered |= bits
-        known |= covered
-        if covered:
-            scores.append((name, round(total, 3), covered.bit_count()))
-    scores.sort(key=lambda one: (-one[1], one[0]))
-    label = None if strangers else text.label
-    return Trial(label, text.units, known.bit_count(), tuple(scores[:_SCORES])) if scores else None
+def _covered(hits: Iterable[tuple[str, int]], weights: Mapping[str, float]) -> int:
+    """Return how many units the features that were found take, of those that speak for an intent."""
+    covered = 0
+    for feature, bits in hits:
+        if weights.get(feature, 0.0) > 0:
+            covered |= bits
+    return covered.bit_count()
 
 
 def _parts(texts: Sequence[Labelled], chance: random.Random, *, folds: int) -> list[int]:

@@ -27,26 +27,31 @@ class PrefixStrategy:
 
     def route(self, text: str, lexicon: Lexicon, *, language: Language) -> Routed | None:  # noqa: ARG002 the contract
         """Dispatch with confidence 1.0, or clarify among the plugin's intents; what follows the name is the text."""
-        command = _command.match(text)
-        candidates = _named(command[1], lexicon) if command else ()
-        if not command or not candidates:
+        found = _read(text, lexicon)
+        if found is None:
             return None
-        return Routed(_decision(candidates, candidates[:SHOWN]), command[2].strip())
+        _, rest, candidates = found
+        return Routed(_decision(candidates, candidates[:SHOWN]), rest)
 
     def explain(self, text: str, lexicon: Lexicon, *, language: Language) -> Explanation | None:
         """Decide as `route` does, with every intent of the plugin."""
-        command = _command.match(text)
-        candidates = _named(command[1], lexicon) if command else ()
-        if not command or not candidates:
+        found = _read(text, lexicon)
+        if found is None:
             return None
+        name, _, candidates = found
         decision = _decision(candidates, candidates)
         sentence = "named_plugin" if decision.outcome == "clarify" else "named"
-        return Explanation(decision, because(sentence, language, command=f"/{command[1]}"), self._thresholds)
+        return Explanation(decision, because(sentence, language, command=f"/{name}"), self._thresholds)
 
 
-def _named(name: str, lexicon: Lexicon) -> tuple[Candidate, ...]:
-    by_priority = sorted(lexicon.named(name), key=lambda entry: -entry.priority)
-    return tuple(Candidate(entry.intent, entry.plugin, 1.0) for entry in by_priority)
+def _read(text: str, lexicon: Lexicon) -> tuple[str, str, tuple[Candidate, ...]] | None:
+    """Return the name that a text begins with, what follows it, and what is called so; None if nothing is."""
+    command = _command.match(text)
+    if command is None:
+        return None
+    by_priority = sorted(lexicon.named(command[1]), key=lambda entry: -entry.priority)
+    candidates = tuple(Candidate(entry.intent, entry.plugin, 1.0) for entry in by_priority)
+    return (command[1], command[2].strip(), candidates) if candidates else None
 
 
 def _decision(candidates: tuple[Candidate, ...], shown: tuple[Candidate, ...]) -> Decision:

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from hermes.entries import entries_of
 from hermes.host.manifests.manifest import load_manifest
 from hermes.routing.decision import Thresholds
 from hermes.routing.examples import examples_of
@@ -19,18 +20,7 @@ from tests.support.samples import SAMPLES
 @cache
 def router() -> Router:
     """Return a router of the sample plugins that has learned the examples of their manifests, about five an intent."""
-    entries = [
-        IntentEntry(
-            one.name,
-            manifest.name,
-            one.keywords,
-            priority=one.priority,
-            writes=one.writes,
-            examples=one.examples,
-        )
-        for manifest in map(load_manifest, SAMPLES.values())
-        for one in manifest.intents
-    ]
+    entries = [entry for folder in SAMPLES.values() for entry in entries_of(load_manifest(folder))]
     made = Router(["prefix", "keyword"], Thresholds())
     made.use(Lexicon(entries, Learned(learn(examples_of(entries)))))
     return made
